@@ -1,0 +1,82 @@
+/* The environment as declared tables. */
+
+#include "kndl/env.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARIABLES_MAX = 64 };
+
+static struct {
+    const char *name;
+    const char *value;
+} loaded[VARIABLES_MAX];
+static size_t loaded_count;
+
+static const char *find(const char *name)
+{
+    for (size_t i = 0; i < loaded_count; i++)
+        if (strcmp(loaded[i].name, name) == 0)
+            return loaded[i].value;
+    return NULL;
+}
+
+int kndl_env_load(const struct kndl_env *table, struct kndl_error *err)
+{
+    for (; table->name != NULL; table++) {
+        const char *value = getenv(table->name);
+
+        if (value == NULL)
+            value = table->fallback;
+        if (value == NULL)
+            return kndl_fail(err, KNDL_INVALID_ARGUMENT, "%s is not set: it says %s", table->name,
+                             table->help);
+        if (find(table->name) != NULL)
+            continue;
+        if (loaded_count == VARIABLES_MAX)
+            abort();
+        loaded[loaded_count].name = table->name;
+        loaded[loaded_count++].value = value;
+    }
+    return 0;
+}
+
+const char *kndl_env_get(const char *name)
+{
+    const char *value = find(name);
+
+    if (value == NULL)
+        abort();
+    return value;
+}
+
+int kndl_env_get_i64(const char *name, int64_t least, int64_t most, int64_t *ret_value,
+                     struct kndl_error *err)
+{
+    const char *text = kndl_env_get(name);
+    char *end;
+
+    errno = 0;
+    int64_t value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < least || value > most)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "%s is \"%s\"; it takes a whole number from %" PRId64 " to %" PRId64, name,
+                         text, least, most);
+    *ret_value = value;
+    return 0;
+}
+
+void kndl_env_print(const struct kndl_env *table, FILE *out)
+{
+    for (; table->name != NULL; table++) {
+        fprintf(out, "  %s\n      %s", table->name, table->help);
+        if (table->fallback == NULL)
+            fprintf(out, " (required)\n");
+        else if (table->fallback[0] != '\0')
+            fprintf(out, " (%s)\n", table->fallback);
+        else
+            fprintf(out, "\n");
+    }
+}

@@ -1,0 +1,100 @@
+/* buf, id, log, env: what all others lean on. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kndl/buf.h"
+#include "kndl/env.h"
+#include "kndl/id.h"
+#include "kndl/log.h"
+#include "kndl/mem.h"
+
+static void a_buf_grows_and_is_always_terminated(void **unused)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf buf = {0};
+
+    (void)unused;
+    assert_string_equal(kndl_buf_text(&buf), "");
+    for (int i = 0; i < 100; i++)
+        kndl_buf_printf(&buf, "%d,", i);
+    assert_int_equal(buf.data[buf.size], '\0');
+    kndl_buf_consume(&buf, 2);
+    assert_memory_equal(buf.data, "1,2,", 4);
+}
+
+static void an_id_is_26_characters_and_maps_to_one_uuid(void **unused)
+{
+    char id[KNDL_ID_SIZE];
+    char uuid[KNDL_UUID_SIZE];
+
+    (void)unused;
+    for (int i = 0; i < 100; i++) {
+        kndl_id_new(id);
+        assert_true(kndl_id_is_valid(id));
+    }
+    kndl_id_to_uuid("aaaaaaaaaaaaaaaaaaaaaaaaae", uuid);
+    assert_string_equal(uuid, "00000000-0000-0000-0000-000000000001");
+    assert_false(kndl_id_is_valid("aaaaaaaaaaaaaaaaaaaaaaaaab"));
+    assert_false(kndl_id_is_valid("aaaaaaaaaaaa.aaaaaaaaaaaaa"));
+    assert_false(kndl_id_is_valid("a"));
+}
+
+static void a_log_line_is_one_line_whatever_the_value(void **unused)
+{
+    char text[4096];
+    int pipe_fds[2];
+    int kept = dup(STDERR_FILENO);
+
+    (void)unused;
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    dup2(pipe_fds[1], STDERR_FILENO);
+    kndl_log(KNDL_INFO, "tried", KNDL_STR("value", "a\r\n\x1b[31m\xff\xe2\x80\xa8\"b\\"));
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    ssize_t size = read(pipe_fds[0], text, sizeof text - 1);
+    assert_true(size > 0);
+    text[size] = '\0';
+    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+    assert_non_null(strstr(text, "a\\u000d\\u000a\\u001b[31m\\ufffd\\ufffd\\\"b\\\\"));
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+}
+
+static void a_missing_variable_is_named(void **unused)
+{
+    static const struct kndl_env table[] = {
+        {"KNDL_TEST_SET", NULL, "something"},
+        {"KNDL_TEST_MISSING", NULL, "where a thing is"},
+        {NULL, NULL, NULL},
+    };
+    struct kndl_error err = {0};
+    int64_t value;
+
+    (void)unused;
+    setenv("KNDL_TEST_SET", "12x", 1);
+    assert_int_equal(kndl_env_load(table, &err), -1);
+    assert_non_null(strstr(err.message, "KNDL_TEST_MISSING is not set"));
+    assert_string_equal(kndl_env_get("KNDL_TEST_SET"), "12x");
+    assert_int_equal(kndl_env_get_i64("KNDL_TEST_SET", 0, 100, &value, &err), -1);
+    assert_non_null(strstr(err.message, "KNDL_TEST_SET is \"12x\""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_buf_grows_and_is_always_terminated),
+        cmocka_unit_test(an_id_is_26_characters_and_maps_to_one_uuid),
+        cmocka_unit_test(a_log_line_is_one_line_whatever_the_value),
+        cmocka_unit_test(a_missing_variable_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
