@@ -1,0 +1,138 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cluster.h"
+#include "kndl/clock.h"
+#include "kndl/db.h"
+#include "kndl/mem.h"
+
+static const struct kndl_statement statements[] = {
+    {"answer", "SELECT $1::bigint + 1"},
+    {"end_myself", "SELECT pg_terminate_backend(pg_backend_pid())"},
+    {NULL, NULL},
+};
+static const struct kndl_migration none[] = {{0, NULL, NULL}};
+
+struct fixture {
+    struct kndl_db *db;
+    struct kndl_arena *arena;
+    struct kndl_error err;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = kndl_new0(struct fixture);
+    const char *url = cluster_start();
+
+    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    assert_int_equal(kndl_db_migrate(url, "again", none, &f->err), 0);
+    assert_int_equal(kndl_db_open(url, "again", statements, &f->db, &f->err), 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    kndl_db_close(f->db);
+    kndl_arena_free(f->arena);
+    free(f);
+    return 0;
+}
+
+static int ask(struct fixture *f)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(f->db, "answer", f->arena, &rows, &f->err, kndl_db_i64(41)) < 0)
+        return -1;
+    assert_int_equal(kndl_row_i64(&rows, 0, 0), 42);
+    return 0;
+}
+
+static void a_killed_server_is_unavailable_and_then_used_again(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(ask(f), 0);
+    cluster_kill();
+    assert_int_equal(ask(f), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(ask(f), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+
+    cluster_start();
+    kndl_clock_shift(1000);
+    assert_int_equal(ask(f), 0);
+}
+
+static void a_restart_while_nobody_asked_fails_no_call(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(ask(f), 0);
+    cluster_kill();
+    cluster_start();
+    assert_int_equal(ask(f), 0);
+}
+
+static void a_connection_that_ends_under_a_statement_is_unavailable(void **state)
+{
+    struct fixture *f = *state;
+    struct kndl_rows rows;
+
+    assert_int_equal(kndl_db_exec(f->db, "end_myself", f->arena, &rows, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(ask(f), 0);
+}
+
+static void a_transaction_does_not_go_on_by_another_connection(void **state)
+{
+    struct fixture *f = *state;
+
+    {
+        KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+        assert_int_equal(kndl_tx_begin(f->db, &tx, &f->err), 0);
+        assert_int_equal(ask(f), 0);
+        cluster_kill();
+        cluster_start();
+        assert_int_equal(ask(f), -1);
+        assert_int_equal(ask(f), -1);
+        assert_int_equal(kndl_tx_commit(&tx, &f->err), -1);
+        assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    }
+    assert_int_equal(ask(f), 0);
+}
+
+static void a_server_that_is_away_at_the_start_is_unavailable(void **state)
+{
+    struct fixture *f = *state;
+    const char *url = cluster_start();
+    struct kndl_db *db;
+
+    cluster_kill();
+    assert_int_equal(kndl_db_open(url, "again", statements, &db, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(kndl_db_migrate(url, "again", none, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_killed_server_is_unavailable_and_then_used_again),
+        TEST(a_restart_while_nobody_asked_fails_no_call),
+        TEST(a_connection_that_ends_under_a_statement_is_unavailable),
+        TEST(a_transaction_does_not_go_on_by_another_connection),
+        TEST(a_server_that_is_away_at_the_start_is_unavailable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
