@@ -1,0 +1,19 @@
+#pragma once
+
+/*
+ * Starts one program of the plan as a child of this process: a session of its own, its log as
+ * stdout and stderr, nothing on stdin, only its own environment, its uid, namespace and folder.
+ */
+
+#include <sys/types.h>
+
+#include "kndl/error.h"
+#include "plan.h"
+
+/*
+ * Forks. What goes wrong in the child is said in the program's log, and the child ends with 127;
+ * here it fails only if there is no log to open or no process to make (KNDL_INTERNAL).
+ * The child gets SIGTERM if this process ends first.
+ */
+int spawn_program(const struct plan_program *program, const char *logs, pid_t *ret_pid,
+                  struct kndl_error *err);

@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * The programs of a plan, kept running. One thread; nothing here blocks but supervisor_shut_down().
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kndl/buf.h"
+#include "kndl/error.h"
+#include "plan.h"
+#include "program.h"
+
+struct supervisor {
+    const char *plan_path; /* borrowed */
+    char *socket;
+    char *logs;
+    struct program *programs; /* in the plan's order */
+    size_t count;
+};
+
+/* Reads the plan; nothing is started yet. */
+int supervisor_open(const char *plan_path, struct supervisor *ret_supervisor,
+                    struct kndl_error *err);
+void supervisor_close(struct supervisor *supervisor);
+
+void supervisor_start_all(struct supervisor *supervisor);
+
+/* Reaps every child that ended: the plan's, and orphans that came to this process. */
+void supervisor_reap(struct supervisor *supervisor);
+
+/* Does what is due and returns the milliseconds to the next time, or -1. */
+int supervisor_tick(struct supervisor *supervisor);
+
+/*
+ * Reads the plan again: what is new is started, what is no more there ends, what changed is
+ * started anew, the rest keeps its process. On failure nothing changes.
+ */
+int supervisor_reload(struct supervisor *supervisor, struct kndl_error *err);
+
+/* "status", "reload", or "stop", "start" and "restart" with a name; writes the answer's text. */
+void supervisor_ask(struct supervisor *supervisor, const char *request, struct kndl_buf *answer);
+
+/* Ends all in reverse order, then every orphan that is left. Returns when no child is left. */
+void supervisor_shut_down(struct supervisor *supervisor);
