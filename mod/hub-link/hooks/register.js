@@ -1,0 +1,367 @@
+/*
+ * hub-link: tells the relay what happens in this Claude Code, and asks it for answers.
+ *
+ * It changes nothing. What it sees becomes an event with a number within this load of the module
+ * (`epoch`, from 1), waits in `queue`, and leaves it when the relay said 200, which it does once
+ * the events are on the Runner's disk. One sender, started in session.start, runs outside of every
+ * dispatch: a fetch that is made inside of a hook is aborted together with it.
+ *
+ * Its twin is hub-link-commands: a plugin's own `$` calls skip its own hooks, so what acts must
+ * not be what observes.
+ *
+ * Functions that take `$` must be declared at the top level, or Claude Code refuses the module.
+ */
+
+const VERSION = 1;
+const BATCH_EVENTS_MAX = 500;
+const BATCH_CHARS_MAX = 512 * 1024;
+const TEXT_CHARS_MAX = 2 * 1024 * 1024; // longer strings are cut; the relay is told of it
+const RETRY_MS_MAX = 1000;
+
+const epoch = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
+const queue = [];
+let relay = '';
+let token = '';
+let numbered = 0; // of the newest event
+let sent = 0; // the highest number that may have reached the relay: not changed any more
+let senderRuns = false;
+let helloIsDue = true;
+let wake; // the sender's, while it has nothing to do
+
+/* The questions that are open: tool_use_id -> the questions' texts. */
+const asked = new Map();
+
+/* The API error that ended the newest Turn of each thread, until its turn.complete takes it. */
+const failures = new Map();
+
+function emit(type, fields) {
+  numbered += 1;
+  queue.push({ m: numbered, at: Date.now(), type, ...fields });
+  wake?.();
+}
+
+/* Text as it streams. A piece joins the one before it while that one has not been sent. */
+function emitDelta(fields) {
+  const last = queue[queue.length - 1];
+
+  if (
+    last?.type === 'delta' &&
+    last.m > sent &&
+    last.kind === fields.kind &&
+    last.kind !== 'tool' &&
+    last.turnId === fields.turnId &&
+    last.agentId === fields.agentId &&
+    last.step === fields.step &&
+    last.index === fields.index
+  ) {
+    last.text += fields.text;
+    return;
+  }
+  emit('delta', fields);
+}
+
+function request(method, body) {
+  return { method, headers: { authorization: 'Bearer ' + token }, body };
+}
+
+/* The next events to send: a few hundred, and no more text than the relay likes in one piece. */
+function nextBatch() {
+  const batch = [];
+  let chars = 0;
+
+  for (const event of queue) {
+    const text = JSON.stringify(event);
+
+    if (batch.length === BATCH_EVENTS_MAX) break;
+    if (batch.length > 0 && chars + text.length > BATCH_CHARS_MAX) break;
+    batch.push(text);
+    chars += text.length;
+    sent = Math.max(sent, event.m);
+  }
+  return { first: queue[0].m, last: queue[0].m + batch.length - 1, events: batch };
+}
+
+async function post($, batch) {
+  const body = `{"epoch":"${epoch}","first":${batch.first},"events":[${batch.events.join(',')}]}`;
+  const response = await $.http.fetch(relay + '/mod/events', request('POST', body));
+
+  if (!response.ok) throw new Error('status ' + response.status);
+}
+
+async function sendHello($) {
+  const info = await $.session.info();
+  const body = JSON.stringify({
+    version: VERSION,
+    epoch,
+    claudeSessionId: await $.session.id(),
+    transcriptPath: info?.transcriptPath,
+  });
+  const response = await $.http.fetch(relay + '/mod/hello', request('POST', body));
+
+  if (!response.ok) throw new Error('status ' + response.status);
+}
+
+async function send($) {
+  let pause = 50;
+
+  for (;;) {
+    if (queue.length === 0 && !helloIsDue) {
+      await new Promise((resolve) => {
+        wake = resolve;
+      });
+      wake = undefined;
+      continue;
+    }
+    try {
+      if (helloIsDue) {
+        await sendHello($);
+        helloIsDue = false;
+      } else {
+        const batch = nextBatch();
+
+        await post($, batch);
+        while (queue.length > 0 && queue[0].m <= batch.last) queue.shift();
+      }
+      pause = 50;
+    } catch {
+      await $.clock.sleep(pause);
+      pause = Math.min(2 * pause, RETRY_MS_MAX);
+    }
+  }
+}
+
+/* A string as it is, or its beginning and how long it was. */
+function cut(text) {
+  if (typeof text !== 'string' || text.length <= TEXT_CHARS_MAX) return text;
+  return text.slice(0, TEXT_CHARS_MAX);
+}
+
+/* A block of a row, without the bytes of pictures and documents, which are no text to show. */
+function plainBlock(block) {
+  if (block === null || typeof block !== 'object') return block;
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: cut(block.text) };
+    case 'thinking':
+      return { type: 'thinking', thinking: cut(block.thinking) };
+    case 'tool_use':
+      return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
+    case 'tool_result':
+      return {
+        type: 'tool_result',
+        tool_use_id: block.tool_use_id,
+        is_error: block.is_error === true,
+        content: Array.isArray(block.content) ? block.content.map(plainBlock) : cut(block.content),
+      };
+    default:
+      return { type: block.type };
+  }
+}
+
+function plainMessage(message) {
+  const content = message?.content;
+
+  return {
+    type: message?.type,
+    name: message?.name,
+    isMeta: message?.isMeta,
+    content: Array.isArray(content) ? content.map(plainBlock) : cut(content),
+  };
+}
+
+function textsOf(questions) {
+  return (questions ?? []).map((asking) => asking.question).join('\n');
+}
+
+/*
+ * classic.PermissionRequest has no tool_use_id, but the tool.call that came just before it has.
+ * The two spell the same questions with their keys in another order, so the texts decide; the
+ * newest open one wins.
+ */
+function idOfQuestion(questions) {
+  const texts = textsOf(questions);
+
+  return [...asked].reverse().find(([, known]) => known === texts)?.[0];
+}
+
+/* Asks until there is an answer. A relay that is away is not a lost question: same id again. */
+async function awaitAnswer($, id) {
+  for (;;) {
+    try {
+      const url = relay + '/mod/answers/' + encodeURIComponent(id);
+      const response = await $.http.fetch(url, request('GET'));
+
+      if (response.status === 200) return JSON.parse(response.text);
+      if (response.status === 410) return null;
+      if (response.status === 204) continue;
+    } catch {
+      /* again, below */
+    }
+    if (!asked.has(id)) return null;
+    await $.clock.sleep(200);
+  }
+}
+
+function answersByQuestion(questions, answers) {
+  return Object.fromEntries(questions.map((asking, i) => [asking.question, answers[i] ?? '']));
+}
+
+async function onSessionStart($, e, next) {
+  relay = (await $.env.get('KNDL_URL')) ?? '';
+  token = (await $.env.get('KNDL_MOD_TOKEN')) ?? '';
+  if (!senderRuns) {
+    senderRuns = true;
+    void send($);
+  }
+  return next(e);
+}
+
+/* The end of the conversation is waited for, so here alone a fetch inside the hook is right. */
+async function onSessionEnd($, e, next) {
+  emit('session.end', { reason: e.reason, sessionId: e.sessionId });
+  try {
+    while (queue.length > 0) {
+      const batch = nextBatch();
+
+      await post($, batch);
+      while (queue.length > 0 && queue[0].m <= batch.last) queue.shift();
+    }
+  } catch {
+    /* the relay reads the transcript for what is missing */
+  }
+  /* After /clear the process goes on under another id, and no session.start comes. */
+  helloIsDue = true;
+  wake?.();
+  return next(e);
+}
+
+async function onTurnStart($, e, next) {
+  emit('turn.start', {
+    turnId: e.turnId,
+    agentId: e.agentId,
+    text: e.agentId === undefined ? cut(e.text) : undefined,
+  });
+  return next(e);
+}
+
+async function onTurnComplete($, e, next) {
+  const thread = e.agentId ?? '';
+
+  emit('turn.complete', {
+    turnId: e.turnId,
+    agentId: e.agentId,
+    reason: e.reason,
+    durationMs: e.durationMs,
+    usage: e.usage,
+    error: failures.get(thread),
+  });
+  failures.delete(thread);
+  return next(e);
+}
+
+async function* onTurnStep($, e, next) {
+  const chunks = next(e);
+
+  for (;;) {
+    const { done, value } = await chunks.next();
+
+    if (done) return value;
+    const from = { turnId: e.turnId, agentId: e.agentId, step: e.index, index: value.index };
+
+    if (value.kind === 'text' || value.kind === 'thinking')
+      emitDelta({ ...from, kind: value.kind, text: value.text });
+    else if (value.kind === 'tool')
+      emitDelta({ ...from, kind: 'tool', id: value.id, name: value.name });
+    else if (value.kind === 'input') emitDelta({ ...from, kind: 'input', text: value.json });
+    yield value;
+  }
+}
+
+async function onSessionAppend($, e, next) {
+  const result = await next(e);
+
+  emit('session.append', {
+    door: e.door,
+    origin: e.origin,
+    uuid: e.uuid,
+    agentId: e.agentId,
+    message: plainMessage(result?.message ?? e.message),
+  });
+  return result;
+}
+
+async function onToolCall($, e, next) {
+  if (e.tool !== 'AskUserQuestion') return next(e);
+
+  asked.set(e.tool_use_id, textsOf(e.questions));
+  emit('question', { id: e.tool_use_id, agentId: e.agentId, questions: e.questions });
+  let result;
+  try {
+    result = await next(e);
+    return result;
+  } finally {
+    asked.delete(e.tool_use_id);
+    emit('question.end', {
+      id: e.tool_use_id,
+      agentId: e.agentId,
+      answers: result?.result?.answers,
+      isError: result === undefined || result.isError === true || result.deny !== undefined,
+    });
+  }
+}
+
+async function onAgentSpawn($, e, next) {
+  const result = await next(e);
+
+  if (result?.agentId !== undefined)
+    emit('agent.spawn', {
+      agentId: result.agentId,
+      parentAgentId: e.parentAgentId,
+      toolUseId: e.tool_use_id,
+      subagentType: e.subagentType,
+      description: cut(e.description),
+    });
+  return result;
+}
+
+async function onAgentReport($, e, next) {
+  emit('agent.report', { agentId: e.agentId, status: e.status });
+  return next(e);
+}
+
+async function onStopFailure($, e, next) {
+  failures.set(e.agent_id ?? '', e.error);
+  return next(e);
+}
+
+async function onPermissionRequest($, e, next) {
+  const questions = e.tool_input?.questions;
+  const id = e.tool_name === 'AskUserQuestion' ? idOfQuestion(questions) : undefined;
+
+  if (id === undefined) return next(e);
+  const answer = await awaitAnswer($, id);
+
+  if (answer === null) return next(e);
+  if (answer.deny !== undefined)
+    return { decision: { behavior: 'deny', message: String(answer.deny) } };
+  return {
+    decision: {
+      behavior: 'allow',
+      updatedInput: { ...e.tool_input, answers: answersByQuestion(questions, answer.answers) },
+    },
+  };
+}
+
+export const register = (on) => {
+  on('session.start', onSessionStart);
+  on('session.end', onSessionEnd);
+  on('session.append', onSessionAppend);
+  on('turn.start', onTurnStart);
+  on('turn.step', onTurnStep);
+  on('turn.complete', onTurnComplete);
+  on('tool.call', onToolCall);
+  on('agent.spawn', onAgentSpawn);
+  on('agent.report', onAgentReport);
+  on('classic.StopFailure', onStopFailure);
+  on('classic.PermissionRequest', onPermissionRequest);
+};

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { forever, Host, load } from './fake.js';
+
+const QUESTIONS = [{ question: 'Which color?', options: [{ label: 'Red' }, { label: 'Blue' }] }];
+
+async function started(respond) {
+  const host = new Host().load(await load('hub-link'));
+
+  host.respond = respond ?? (() => ({ status: 200, text: '{}' }));
+  await host.dispatch('session.start', {});
+  await host.until(() => host.requests.find((r) => r.path === '/mod/hello'));
+  return host;
+}
+
+async function* chunks(...values) {
+  yield* values;
+  return { answer: '' };
+}
+
+async function drain(stream) {
+  for await (const piece of stream) void piece;
+}
+
+test('hello names the conversation and comes before any event', async () => {
+  const host = await started();
+
+  assert.equal(host.requests[0].path, '/mod/hello');
+  assert.equal(host.requests[0].body.claudeSessionId, 'c-1');
+});
+
+test('an event is sent until the relay said 200, with its number', async () => {
+  let refusals = 3;
+  const host = await started(({ path }) =>
+    path === '/mod/events' && refusals-- > 0 ? { status: 503 } : { status: 200, text: '{}' },
+  );
+
+  await host.dispatch('turn.start', { turnId: 't1', text: 'hi' });
+  await host.until(() => refusals < 0);
+  const posts = host.requests.filter((r) => r.path === '/mod/events');
+
+  assert.equal(posts.length, 4);
+  for (const post of posts) {
+    assert.equal(post.body.first, 1);
+    assert.equal(post.body.events[0].m, 1);
+    assert.equal(post.body.epoch, posts[0].body.epoch);
+  }
+});
+
+test('EV-01 pieces of one block join while they wait, and never one that was sent', async () => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  const host = await started(async ({ path, body }) => {
+    if (path === '/mod/events' && body.first === 1) await held;
+    return { status: 200, text: '{}' };
+  });
+  const step = { turnId: 't1', index: 0 };
+
+  const text = (piece) => ({ kind: 'text', index: 0, text: piece });
+  await drain(host.dispatch('turn.step', step, () => chunks(text('a'))));
+  await host.until(() => host.requests.find((r) => r.path === '/mod/events'));
+  await drain(host.dispatch('turn.step', step, () => chunks(text('b'), text('c'))));
+  release();
+  await host.until(() => host.events().length === 2);
+  assert.deepEqual(
+    host.events().map((event) => event.text),
+    ['a', 'bc'],
+  );
+});
+
+test('a row comes with its door, origin and id, without the bytes of pictures', async () => {
+  const host = await started();
+  const content = [
+    { type: 'tool_result', tool_use_id: 'x', content: [{ type: 'image', source: { data: 'AA' } }] },
+  ];
+
+  await host.dispatch('session.append', {
+    door: 'tool-result',
+    origin: { kind: 'tool' },
+    uuid: 'u1',
+    message: { type: 'user', content },
+  });
+  await host.until(() => host.events().length === 1);
+  const [event] = host.events();
+
+  assert.equal(event.uuid, 'u1');
+  assert.deepEqual(event.message.content[0].content, [{ type: 'image' }]);
+});
+
+test('a Turn that an API error ended carries its word', async () => {
+  const host = await started();
+
+  await host.dispatch('classic.StopFailure', { error: 'authentication_failed' });
+  await host.dispatch('turn.complete', { turnId: 't', reason: 'error', durationMs: 3 });
+  await host.dispatch('turn.complete', { turnId: 't2', reason: 'answer', durationMs: 3 });
+  await host.until(() => host.events().length === 2);
+  assert.equal(host.events()[0].error, 'authentication_failed');
+  assert.equal(host.events()[1].error, undefined);
+});
+
+test('EV-03 a question is known by its tool_use_id and answered by the relay', async () => {
+  let refusals = 2;
+  const host = await started(({ path }) => {
+    if (path !== '/mod/answers/toolu_1') return { status: 200, text: '{}' };
+    if (refusals-- > 0) return { status: refusals === 0 ? 204 : 503 };
+    return { status: 200, text: '{"answers":["Blue"]}' };
+  });
+
+  const call = { tool: 'AskUserQuestion', tool_use_id: 'toolu_1', questions: QUESTIONS };
+  let answer;
+  await host.dispatch('tool.call', call, async () => {
+    answer = await host.dispatch('classic.PermissionRequest', {
+      tool_name: 'AskUserQuestion',
+      tool_input: { questions: QUESTIONS },
+    });
+    return { result: { answers: answer.decision.updatedInput.answers } };
+  });
+  assert.deepEqual(answer.decision.updatedInput.answers, { 'Which color?': 'Blue' });
+  await host.until(() => host.events().length === 2);
+  const [asked, ended] = host.events();
+
+  assert.equal(asked.type, 'question');
+  assert.equal(ended.id, 'toolu_1');
+  assert.deepEqual(ended.answers, { 'Which color?': 'Blue' });
+  assert.equal(ended.isError, false);
+});
+
+test('a question that was answered elsewhere is left to Claude Code', async () => {
+  const host = await started(({ path }) => ({
+    status: path.startsWith('/mod/answers/') ? 410 : 200,
+    text: '{}',
+  }));
+  const call = { tool: 'AskUserQuestion', tool_use_id: 'toolu_2', questions: QUESTIONS };
+  let answer;
+
+  await host.dispatch('tool.call', call, async () => {
+    answer = await host.dispatch(
+      'classic.PermissionRequest',
+      { tool_name: 'AskUserQuestion', tool_input: { questions: QUESTIONS } },
+      async () => 'left alone',
+    );
+    return {};
+  });
+  assert.equal(answer, 'left alone');
+});
+
+test('the end of the conversation sends what is left, within the hook', async () => {
+  const host = await started(async ({ path, body }) => {
+    if (path === '/mod/events' && body.events.length === 1) return forever();
+    return { status: 200, text: '{}' };
+  });
+
+  await host.dispatch('turn.start', { turnId: 't1', text: '' });
+  await host.until(() => host.events().length === 1);
+  await host.dispatch('session.end', { reason: 'other', sessionId: 'c-1' });
+  assert.deepEqual(
+    host.events().map((event) => event.type),
+    ['turn.start', 'session.end'],
+  );
+});
