@@ -1,0 +1,64 @@
+import { useState } from 'react'
+
+import { useRemoveSetupToken, useSetSetupToken, useSetupToken } from './api/setup-token'
+import { sentence } from '@/lib/transport'
+import { fullTime } from '@/lib/time'
+import { Button } from '@/ui/button'
+import { ErrorText, Loading } from '@/ui/feedback'
+import { Field } from '@/ui/field'
+import { Page } from '@/ui/page'
+
+export function SetupTokenPage() {
+  const token = useSetupToken()
+  const set = useSetSetupToken()
+  const remove = useRemoveSetupToken()
+  const [value, setValue] = useState('')
+
+  return (
+    <Page title="Your Claude setup token">
+      <p className="text-muted">
+        Your Sessions run on your own Claude subscription. Make a token with{' '}
+        <code className="rounded bg-sunken px-1 font-mono text-sm">claude setup-token</code> on your machine and
+        paste it here. It is kept encrypted, given only to your own Sessions’ Claude Code, and never shown again.
+      </p>
+      {token.isPending && <Loading what="your token" />}
+      {token.isError && <ErrorText retry={() => void token.refetch()}>{sentence(token.error)}</ErrorText>}
+      {token.data === null && <p className="rounded-lg bg-warn-soft p-3 text-warn">You have no setup token yet, so you cannot start a Session.</p>}
+      {token.data != null && (
+        <div className="flex flex-wrap items-center justify-between gap-3 rounded-lg border border-line bg-panel p-4">
+          <div>
+            <p className="font-medium">A token is set</p>
+            <p className="text-sm text-muted">
+              since {fullTime(token.data.setAtMs)}; it ends about {fullTime(token.data.expiresAtMs)}
+            </p>
+          </div>
+          <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
+            Remove
+          </Button>
+        </div>
+      )}
+      {remove.isError && <ErrorText>{sentence(remove.error)}</ErrorText>}
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          set.mutate(value.trim(), { onSuccess: () => setValue('') })
+        }}
+      >
+        <Field
+          label={token.data == null ? 'Setup token' : 'Replace it with'}
+          hint="Begins with sk-ant-oat. Removing or replacing it puts your awake Sessions to sleep."
+          type="password"
+          value={value}
+          onChange={setValue}
+          autoComplete="off"
+        />
+        <Button type="submit" tone="accent" busy={set.isPending} disabled={value.trim() === ''}>
+          Save
+        </Button>
+        {set.isError && <ErrorText>{sentence(set.error)}</ErrorText>}
+        {set.isSuccess && <p role="status" className="text-good">Saved.</p>}
+      </form>
+    </Page>
+  )
+}

@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { ArrowUp } from 'lucide-react'
+
+import { newRequestId } from '@/lib/request-id'
+import { Code, hasCode, repoAccess, sentence } from '@/lib/transport'
+import { Button } from '@/ui/button'
+import { Empty, ErrorText, Loading } from '@/ui/feedback'
+import { Select } from '@/ui/field'
+import { Page } from '@/ui/page'
+
+import { useCreateSession } from './api/create-session'
+import { PromptBox } from './prompt-box'
+
+const models = [
+  { value: '', label: 'Default model' },
+  { value: 'opus', label: 'Opus' },
+  { value: 'sonnet', label: 'Sonnet' },
+  { value: 'haiku', label: 'Haiku' },
+]
+const efforts = [
+  { value: '', label: 'Default effort' },
+  ...['low', 'medium', 'high', 'xhigh', 'max'].map((value) => ({ value, label: `${value} effort` })),
+]
+const lastRepo = 'kndl.repo'
+
+export function NewSession() {
+  const repos = useQuery({ queryKey: ['repos'], queryFn: async () => (await repoAccess.listRepos({})).repos })
+  const create = useCreateSession()
+  const navigate = useNavigate()
+  const [repo, setRepo] = useState(localStorage.getItem(lastRepo) ?? '')
+  const [prompt, setPrompt] = useState('')
+  const [model, setModel] = useState('')
+  const [effort, setEffort] = useState('')
+  const [requestId, setRequestId] = useState(newRequestId)
+
+  if (repos.isPending) return <Loading what="Repos" />
+  if (repos.isError) return <ErrorText retry={() => void repos.refetch()}>{sentence(repos.error)}</ErrorText>
+  if (repos.data.length === 0)
+    return (
+      <Empty title="No Repo yet">
+        Install the Hub’s GitHub App on a Repo that you are a collaborator of; it then appears here.
+      </Empty>
+    )
+
+  const chosen = repos.data.some((each) => each.name === repo) ? repo : repos.data[0]!.name
+  const start = () => {
+    if (create.isPending) return
+    localStorage.setItem(lastRepo, chosen)
+    create.mutate(
+      { requestId, repoName: chosen, prompt, model, effort },
+      {
+        onSuccess: ({ session }) =>
+          void navigate({ to: '/sessions/$sessionId', params: { sessionId: session!.id } }),
+        onError: () => setRequestId(newRequestId()),
+      },
+    )
+  }
+
+  return (
+    <Page title="New Session">
+      <p className="text-muted">
+        A real Claude Code starts in a Sandbox of its own on a fresh clone, on your own subscription. Everyone with
+        access to the Repo can watch; only you drive.
+      </p>
+      <PromptBox
+        label="What should Claude do?"
+        placeholder="What should Claude do?"
+        value={prompt}
+        onChange={setPrompt}
+        onSend={start}
+        autoFocus
+      >
+        <Select
+          label="Repo"
+          value={chosen}
+          onChange={setRepo}
+          options={repos.data.map(({ name }) => ({ value: name, label: name }))}
+        />
+        <Select label="Model" value={model} onChange={setModel} options={models} />
+        <Select label="Effort" value={effort} onChange={setEffort} options={efforts} />
+        <Button tone="accent" className="ml-auto" busy={create.isPending} onClick={start} title="Ctrl+Enter">
+          Start <ArrowUp className="size-4" aria-hidden />
+        </Button>
+      </PromptBox>
+      {create.isError && (
+        <ErrorText>
+          {sentence(create.error)}
+          {hasCode(create.error, Code.Aborted) && (
+            <>
+              {' '}
+              <Link to="/setup-token" className="underline">
+                Your setup token
+              </Link>
+            </>
+          )}
+        </ErrorText>
+      )}
+    </Page>
+  )
+}

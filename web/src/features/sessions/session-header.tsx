@@ -1,0 +1,83 @@
+import { useSyncExternalStore } from 'react'
+import { Link } from '@tanstack/react-router'
+import { ArrowLeft, Moon, RotateCw, Sun, WifiOff } from 'lucide-react'
+
+import { State } from '@/gen/kndl/event/v1/event_pb'
+import type { Session } from '@/gen/kndl/sessions/v1/session_pb'
+import { hubSocket } from '@/lib/socket'
+import { sentence } from '@/lib/transport'
+import { Button } from '@/ui/button'
+import { ErrorText } from '@/ui/feedback'
+
+import { useControl } from './api/commands'
+import { StateBadge } from './state-badge'
+
+export function useConnection() {
+  return useSyncExternalStore(hubSocket.subscribeState, () => hubSocket.connection)
+}
+
+function Controls({ session }: { session: Session }) {
+  const control = useControl(session.id)
+  return (
+    <>
+      {session.state === State.ACTIVE && (
+        <Button tone="quiet" busy={control.isPending} onClick={() => control.mutate('sleepSession')}>
+          <Moon className="size-4" aria-hidden /> <span className="hidden sm:inline">Sleep</span>
+          <span className="sr-only sm:hidden">Sleep</span>
+        </Button>
+      )}
+      {session.state === State.ASLEEP && (
+        <Button busy={control.isPending} onClick={() => control.mutate('wakeSession')}>
+          <Sun className="size-4" aria-hidden /> Wake
+        </Button>
+      )}
+      {session.state === State.FAILED && (
+        <Button tone="accent" busy={control.isPending} onClick={() => control.mutate('wakeSession')}>
+          <RotateCw className="size-4" aria-hidden /> Retry
+        </Button>
+      )}
+      {control.isError && <ErrorText>{sentence(control.error)}</ErrorText>}
+    </>
+  )
+}
+
+export function SessionHeader({ session }: { session: Session }) {
+  const connection = useConnection()
+  return (
+    <header className="border-b border-line bg-panel">
+      <div className="flex min-h-14 items-center gap-2 px-2 md:px-4">
+        <Link
+          to="/"
+          aria-label="All Sessions"
+          className="inline-flex size-11 shrink-0 items-center justify-center rounded-lg hover:bg-sunken md:hidden"
+        >
+          <ArrowLeft className="size-5" aria-hidden />
+        </Link>
+        <div className="min-w-0 flex-1">
+          <h1 className="truncate text-sm font-semibold md:text-base">
+            {session.title === '' ? 'New Session' : session.title}
+          </h1>
+          <p className="truncate text-xs text-muted">
+            {session.repoName}
+            {!session.isCreator && ` · ${session.creatorLogin} drives, you watch`}
+          </p>
+        </div>
+        <StateBadge session={session} />
+        {session.isCreator && <Controls session={session} />}
+      </div>
+      {session.reason !== '' && (
+        <p
+          role="status"
+          className={`px-4 pb-2 text-sm [overflow-wrap:anywhere] ${session.state === State.FAILED ? 'text-bad' : 'text-muted'}`}
+        >
+          {session.reason}
+        </p>
+      )}
+      {connection === 'lost' && (
+        <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-sm text-warn">
+          <WifiOff className="size-4" aria-hidden /> The Hub is away. Reconnecting…
+        </p>
+      )}
+    </header>
+  )
+}

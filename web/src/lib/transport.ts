@@ -1,0 +1,32 @@
+// Connect calls to the Hub that served this page, in protobuf's binary form, by cookie.
+import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-web'
+
+import { RepoAccessService } from '@/gen/kndl/repo_access/v1/repo_access_service_pb'
+import { SecretsService } from '@/gen/kndl/secrets/v1/secrets_service_pb'
+import { SessionsService } from '@/gen/kndl/sessions/v1/sessions_service_pb'
+
+const transport = createConnectTransport({
+  baseUrl: window.location.origin,
+  useBinaryFormat: true,
+  defaultTimeoutMs: 30_000,
+})
+
+export const sessions = createClient(SessionsService, transport)
+export const secrets = createClient(SecretsService, transport)
+export const repoAccess = createClient(RepoAccessService, transport)
+
+// What a person reads when a call failed.
+export function sentence(error: unknown): string {
+  if (error instanceof ConnectError) {
+    const text = error.rawMessage
+    return text === '' ? 'The Hub gave no reason.' : text[0]!.toUpperCase() + text.slice(1)
+  }
+  return error instanceof Error ? error.message : String(error)
+}
+
+export function hasCode(error: unknown, code: Code): boolean {
+  return error instanceof ConnectError && error.code === code
+}
+
+export { Code }

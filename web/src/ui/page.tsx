@@ -1,0 +1,12 @@
+import type { ReactNode } from 'react'
+
+export function Page({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="h-full overflow-y-auto">
+      <div className="mx-auto flex w-full max-w-2xl flex-col gap-5 p-4 md:p-8">
+        <h1 className="text-xl font-semibold">{title}</h1>
+        {children}
+      </div>
+    </div>
+  )
+}
