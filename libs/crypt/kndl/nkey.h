@@ -31,22 +31,35 @@ void kndl_nkey_done(struct kndl_nkey *key);
 
 /* What a user may do; lists end with NULL. */
 struct kndl_user_claims {
-    const char *name;
+    const char *name;           /* of a Runner: its id, which the scope's template puts in */
     const char *user_public;    /* whom it is for */
     const char *issuer_account; /* NULL: the signer is the account itself */
-    const char *const *publish;
+    const char *const *publish; /* NULL: what the signer's scope says, and nothing of one's own */
     const char *const *subscribe;
     int responses;         /* 0: may not answer; else at most so many, for 60 s */
     int64_t expires_at_ms; /* 0: never */
 };
 
-/* Appends the signed JWT. `claims_json` for operator and account is made by the two below. */
+/*
+ * A signing key of an account. With lists it is scoped: whatever it signs has exactly these
+ * permissions, where {{name()}} stands for the name in the user's claims.
+ */
+struct kndl_scope {
+    const char *signing_key; /* public, A…; NULL ends a list */
+    const char *role;
+    const char *const *publish; /* NULL: not scoped, it signs whatever it likes */
+    const char *const *subscribe;
+    int responses;
+};
+
+/* Append the signed JWT. Names are ours: letters, digits, - and _. */
 void kndl_jwt_user(const struct kndl_nkey *signer, const struct kndl_user_claims *claims,
                    struct kndl_buf *out);
 void kndl_jwt_operator(const struct kndl_nkey *operator_key, const char *name,
                        const char *system_account, struct kndl_buf *out);
+/* `scopes` may be NULL: users are signed by the account's own key alone. */
 void kndl_jwt_account(const struct kndl_nkey *operator_key, const char *account_public,
-                      const char *name, const char *const *signing_keys, struct kndl_buf *out);
+                      const char *name, const struct kndl_scope *scopes, struct kndl_buf *out);
 
 /* A .creds file's text: the JWT and the seed in NATS's frame. */
 void kndl_nkey_creds(const char *jwt, const struct kndl_nkey *user, struct kndl_secret *ret_creds);
