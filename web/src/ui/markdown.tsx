@@ -20,6 +20,11 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
         img: ({ alt, src }) => <span>[{alt === '' || alt === undefined ? 'image' : alt}: {String(src)}]</span>,
         code: ({ children, className }) => <code className={className}>{children}</code>,
         pre: ({ children }) => <pre>{children}</pre>,
+        table: ({ children }) => <table>{children}</table>,
+        thead: ({ children }) => <thead>{children}</thead>,
+        tr: ({ children }) => <tr>{children}</tr>,
+        th: ({ children }) => <th>{children}</th>,
+        td: ({ children }) => <td>{children}</td>,
       }}
     >
       {text}
