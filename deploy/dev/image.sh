@@ -31,6 +31,7 @@ image_build() {
   image_apt_options >"$work/apt.conf"
   printf '%s\n' "$sources" >"$work/sources.list"
   step "building the base image (Debian $IMAGE_SUITE; 2 to 5 minutes, once)"
+  # shellcheck disable=SC2016 # the hooks' own "$1"
   env -i PATH="$CLEAN_PATH" HOME=/root LANG=C.UTF-8 \
     mmdebstrap --mode=root --variant=minbase --include="$IMAGE_PACKAGES" \
     --aptopt="$work/apt.conf" \

@@ -71,4 +71,5 @@ load_slot() {
   HOST_ADDRESS=10.88.$((SLOT * 4 / 256)).$((SLOT * 4 % 256 + 1))
   # What an unprivileged service must be able to reach, wherever the checkout lies.
   RUN_DIR=$SLOT_CLAIMS/$SLOT
+  SOCKET=$RUN_DIR/supervisor.sock
 }

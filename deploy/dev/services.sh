@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# kndl's own services: the uid of each, the files that only it may read, and its environment.
+
+# In the order in which they start; they stop in the reverse one.
+SERVICES=(secrets repo-access redactor sessions api-gateway runner-agent)
+
+service_uid() {
+  local n
+  [ "$1" != runner-agent ] || {
+    printf '0\n'
+    return
+  }
+  for n in "${!SERVICES[@]}"; do
+    [ "${SERVICES[n]}" != "$1" ] || printf '%s\n' $((UID_SERVICES + n))
+  done
+}
+
+# The NATS user of a service: its name as one word.
+nats_user() { printf '%s\n' "${1//-/_}"; }
+
+# Puts a file where only this service can read it, wherever the checkout lies.
+give_file() {
+  local service=$1 source=$2 name=$3 uid dir=$RUN_DIR/$1
+  uid=$(service_uid "$service")
+  [ -d "$dir" ] || mkdir -m 500 "$dir"
+  chown "$uid:$uid" "$dir"
+  install -m 400 -o "$uid" -g "$uid" "$source" "$dir/.$name.new"
+  mv "$dir/.$name.new" "$dir/$name"
+}
+
+services_prepare() {
+  local service
+  mkdir -p -m 711 "$RUN_DIR"
+  if [ ! -s "$DEV_DIR/keys/secrets-key" ]; then
+    (umask 077 && head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$DEV_DIR/keys/secrets-key")
+  fi
+  for service in "${SERVICES[@]}"; do
+    [ "$service" = runner-agent ] || [ ! -x "$DEV_BUILD/bin/$service" ] ||
+      give_file "$service" "$DEV_DIR/nats/creds/$(nats_user "$service").creds" nats.creds
+  done
+  give_file sessions "$DEV_DIR/keys/postgres-sessions" pgpass
+  give_file secrets "$DEV_DIR/keys/postgres-secrets" pgpass
+  give_file secrets "$DEV_DIR/keys/secrets-key" key
+  give_file repo-access "$DEV_DIR/keys/postgres-repo_access" pgpass
+  give_file repo-access "$DEV_DIR/keys/github-app.pem" github-app.pem
+  web_copy
+}
+
+# The page, where the gateway can read it.
+web_copy() {
+  [ -d "$KNDL_ROOT/web/dist" ] || return 0
+  rm -rf "$RUN_DIR/web.new"
+  cp -r --no-preserve=ownership "$KNDL_ROOT/web/dist" "$RUN_DIR/web.new"
+  chmod -R u=rwX,go=rX "$RUN_DIR/web.new"
+  rm -rf "$RUN_DIR/web"
+  mv "$RUN_DIR/web.new" "$RUN_DIR/web"
+}
+
+database_url() {
+  printf 'postgresql://%s@127.0.0.1:%s/kndl?passfile=%s/pgpass' "$(nats_user "$1")" \
+    "$PORT_POSTGRES" "$RUN_DIR/$1"
+}
+
+service_env() {
+  case $1 in
+  sessions) plan_env "HUB_DATABASE_URL=$(database_url "$1")" ;;
+  secrets)
+    plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_SECRETS_KEY_FILE=$RUN_DIR/$1/key"
+    ;;
+  repo-access)
+    plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_PUBLIC_URL=$HUB_URL" HUB_DEV_LOGIN=1 \
+      "HUB_GITHUB_URL=http://$PEER_ADDRESS" "HUB_GITHUB_API_URL=http://$PEER_ADDRESS/api/v3" \
+      GITHUB_APP_ID=1001 "GITHUB_APP_KEY_FILE=$RUN_DIR/$1/github-app.pem"
+    ;;
+  api-gateway)
+    plan_env "HUB_LISTEN=127.0.0.1:$PORT_HUB" "HUB_PUBLIC_URL=$HUB_URL" HUB_DEV_LOGIN=1
+    [ ! -d "$RUN_DIR/web" ] || plan_env "HUB_WEB_DIR=$RUN_DIR/web"
+    ;;
+  esac
+}
+
+service_plan() {
+  local uid
+  uid=$(service_uid "$1")
+  plan_program "$1" "$DEV_BUILD/bin/$1"
+  plan_sanitizers
+  if [ "$1" = runner-agent ]; then
+    runner_env
+    return
+  fi
+  plan_line uid "$uid"
+  plan_env "HUB_NATS_URL=nats://127.0.0.1:$PORT_NATS" \
+    "HUB_NATS_CREDS_FILE=$RUN_DIR/$1/nats.creds"
+  service_env "$1"
+}

@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# ./dev up, down and status.
+
+# Real: the token in KNDL_SETUP_TOKEN and the real Anthropic API. Scripted: the stand-in.
+choose_mode() {
+  MODE=scripted
+  [ -z "${KNDL_SETUP_TOKEN:-}" ] || MODE=real
+}
+
+nats_prepare() {
+  [ -x "$DEV_BUILD/bin/kndl-init" ] || return 0
+  [ -f "$DEV_DIR/nats/nats.conf" ] || {
+    step "minting the NATS operator, accounts and users"
+    (umask 077 && "$DEV_BUILD/bin/kndl-init" "$DEV_DIR/nats") >"$DEV_DIR/log/kndl-init.log" 2>&1 ||
+      fail "kndl-init failed: $(tail -n 3 "$DEV_DIR/log/kndl-init.log")"
+  }
+}
+
+dev_up() {
+  need_root
+  mkdir -p "$DEV_DIR"
+  exec 9>"$DEV_DIR/lock"
+  flock -n 9 || fail "another ./dev works on $DEV_DIR"
+  load_slot
+  mkdir -p "$DEV_DIR/log" "$DEV_DIR/run" "$DEV_CACHE"
+  mkdir -p -m 700 "$DEV_DIR/keys"
+  mkdir -p -m 711 "$RUN_DIR"
+  choose_mode
+  install_packages
+  install_node
+  build_programs "$DEV_PRESET"
+  build_page
+  peers_prepare
+  LOWERS=$(image_lowers "$MODE")
+  postgres_prepare
+  nats_prepare
+  runner_seed
+  services_prepare
+  plan_write
+  is_up || step "starting"
+  supervisor_apply
+  postgres_roles
+  wait_ready
+  runner_keep
+  sign_in
+  say "kndl is ready: $HUB_URL"
+}
+
+# Until the Hub says that it is, or a reason why not has stood for long.
+wait_ready() {
+  local n answer=
+  [ -x "$DEV_BUILD/bin/api-gateway" ] || return 0
+  for ((n = 0; n < 3000; n++)); do
+    answer=$(curl -sS --noproxy '*' --max-time 5 "$HUB_URL/health" 2>&1) &&
+      [ "$(jq -r '.ready' <<<"$answer" 2>/dev/null)" = true ] && return 0
+    [ $((n % 50)) != 49 ] || say "    waiting: $answer"
+    sleep 0.1
+  done
+  fail "the Hub did not get ready; ./dev status and $DEV_DIR/log say more"
+}
+
+dev_down() {
+  need_root
+  [ -d "$DEV_DIR" ] || return 0
+  exec 9>"$DEV_DIR/lock"
+  flock 9
+  load_slot
+  supervisor_stop
+  runner_clean
+  netns_down
+  rm -rf "$RUN_DIR" "$DEV_DIR/run"
+  say "kndl is down"
+}
+
+since() {
+  local seconds=$((($(date +%s%3N) - $1) / 1000))
+  printf '%dh%02dm%02ds' $((seconds / 3600)) $((seconds / 60 % 60)) $((seconds % 60))
+}
+
+# One word on whether the program answers, where that can be asked from outside.
+health() {
+  local url
+  case $1 in
+  api-gateway) url=$HUB_URL/health ;;
+  github) url=http://$PEER_ADDRESS/__fake/health ;;
+  anthropic) url=https://$PEER_ADDRESS/__fake/health ;;
+  postgres)
+    if as_superuser -d kndl -Atc 'SELECT 1' >/dev/null 2>&1; then echo answers; else echo silent; fi
+    return
+    ;;
+  *)
+    echo -
+    return
+    ;;
+  esac
+  if curl -fsSk --noproxy '*' --max-time 2 "$url" >/dev/null 2>&1; then echo answers; else echo silent; fi
+}
+
+dev_status() {
+  local name state pid at restarts
+  [ -f "$DEV_DIR/slot" ] || {
+    say "kndl is not running here"
+    return 3
+  }
+  load_slot
+  is_up || {
+    say "kndl is not running here"
+    return 3
+  }
+  printf '%-14s %-9s %8s %12s %9s  %s\n' PROGRAM STATE PID SINCE RESTARTS HEALTH
+  printf '%-14s %-9s %8s %12s %9s  %s\n' supervisor running "$(cat "$DEV_DIR/run/supervisor.pid")" - - -
+  while read -r name state pid at restarts; do
+    [ "$name" != ok ] || continue
+    printf '%-14s %-9s %8s %12s %9s  %s\n' "$name" "$state" "$pid" "$(since "$at")" "$restarts" \
+      "$(health "$name")"
+  done < <(ask status)
+  say "Hub: $HUB_URL   logs: $DEV_DIR/log"
+}
