@@ -32,9 +32,8 @@ plan_servers() {
   plan_line stop INT
   plan_env "PATH=$CLEAN_PATH" LANG=C.UTF-8
 
-  [ -f "$DEV_DIR/nats/nats.conf" ] || return 0
   plan_program nats /usr/bin/unshare --user --map-user=1000 --map-group=1000 -- \
-    /usr/sbin/nats-server -c "$DEV_DIR/nats/nats.conf" -a 127.0.0.1 -p "$PORT_NATS"
+    /usr/sbin/nats-server -c "$DEV_DIR/nats/nats.conf"
   plan_env "PATH=$CLEAN_PATH"
 }
 

@@ -20,13 +20,13 @@ runner_keep() {
   fi
 }
 
-runner_id() { basename "$(ls "$DEV_DIR"/nats/creds/runner-*.creds)" .creds | sed 's/^runner-//'; }
+runner_id() { cat "$DEV_DIR/nats/runner-id"; }
 
 runner_env() {
   local allow=$PEER_ADDRESS:80
   [ "$MODE" = real ] || allow=$PEER_ADDRESS:443,$allow
   plan_env "PATH=$CLEAN_PATH" "RUNNER_NATS_URL=nats://127.0.0.1:$PORT_NATS" \
-    "RUNNER_NATS_CREDS_FILE=$DEV_DIR/nats/creds/runner-$(runner_id).creds" \
+    "RUNNER_NATS_CREDS_FILE=$DEV_DIR/nats/creds/runner.creds" \
     "RUNNER_ID=$(runner_id)" "RUNNER_HOME=$DEV_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
     "RUNNER_SANDBOX_ALLOW=$allow" "RUNNER_MOD_DIR=$KNDL_ROOT/mod" \
     "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" "RUNNER_CGROUP=$NAME" "RUNNER_NAME_PREFIX=$NAME-"

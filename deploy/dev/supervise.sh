@@ -34,7 +34,8 @@ changed_programs() {
   for service in "${SERVICES[@]}"; do
     file=$DEV_BUILD/bin/$service
     [ -x "$file" ] || continue
-    cmp -s "$DEV_DIR/run/started/$service" <(stat -c '%i %Y %s' "$file") || printf '%s\n' "$service"
+    [ -z "$NATS_IS_NEW" ] && cmp -s "$DEV_DIR/run/started/$service" <(stat -c '%i %Y %s' "$file") ||
+      printf '%s\n' "$service"
   done
 }
 
@@ -55,6 +56,7 @@ supervisor_apply() {
     supervisor_start
   else
     ask reload >/dev/null || fail "the supervisor refuses the plan: $(ask reload)"
+    [ -z "$NATS_IS_NEW" ] || ask 'restart nats' >/dev/null
     for service in $(changed_programs); do
       step "restarting $service"
       ask "restart $service" >/dev/null

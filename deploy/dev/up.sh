@@ -7,13 +7,19 @@ choose_mode() {
   [ -z "${KNDL_SETUP_TOKEN:-}" ] || MODE=real
 }
 
+# Identities on the bus. kndl-init keeps its keys and writes the rest anew, so it runs again when
+# it changed, and then all that talk NATS start anew.
 nats_prepare() {
-  [ -x "$DEV_BUILD/bin/kndl-init" ] || return 0
-  [ -f "$DEV_DIR/nats/nats.conf" ] || {
-    step "minting the NATS operator, accounts and users"
-    (umask 077 && "$DEV_BUILD/bin/kndl-init" "$DEV_DIR/nats") >"$DEV_DIR/log/kndl-init.log" 2>&1 ||
-      fail "kndl-init failed: $(tail -n 3 "$DEV_DIR/log/kndl-init.log")"
-  }
+  local stamp
+  NATS_IS_NEW=
+  stamp=$(sha256sum "$DEV_BUILD/bin/kndl-init")
+  [ "$(cat "$DEV_DIR/nats/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  step "minting the identities on NATS"
+  "$DEV_BUILD/bin/kndl-init" "$DEV_DIR/nats" --listen "127.0.0.1:$PORT_NATS" \
+    >"$DEV_DIR/log/kndl-init.log" 2>&1 ||
+    fail "kndl-init failed: $(tail -n 3 "$DEV_DIR/log/kndl-init.log")"
+  printf '%s\n' "$stamp" >"$DEV_DIR/nats/.stamp"
+  NATS_IS_NEW=1
 }
 
 dev_up() {
