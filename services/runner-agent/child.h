@@ -30,6 +30,8 @@ struct children *children_new(struct kndl_loop *loop);
 /* Kills what is left and forgets it, without callbacks. */
 void children_free(struct children *children);
 
+struct kndl_loop *children_loop(const struct children *children);
+
 /* Takes every process that ended, ours and those that were handed to us. Does not block. */
 void children_reap(struct children *children);
 
@@ -50,9 +52,9 @@ const char *child_value(const struct child_message *message, const char *name);
 uint64_t child_number(const struct child_message *message, const char *name);
 
 struct child_end {
-    struct kndl_error err;            /* OK: it did it */
-    const char *reason;               /* "" or one word, as struct sandbox_answer has it */
-    const struct child_message *last; /* its result, empty on failure; never NULL */
+    struct kndl_error err;      /* OK: it did it */
+    const char *reason;         /* "" or one word, as struct sandbox_answer has it */
+    struct child_message *last; /* its result, empty on failure; never NULL */
     int64_t took_ms;
 };
 

@@ -136,7 +136,7 @@ struct sandbox_exit {
     int code;
     int signal;
     struct kndl_slice output; /* stdout (not with stream) */
-    struct kndl_slice errors; /* stderr (not with stream: it goes to /dev/null) */
+    struct kndl_slice errors; /* stderr (with stream: 4096 bytes of it) */
 };
 
 struct sandbox_process;

@@ -1,0 +1,15 @@
+/* runner-agent: what runs on each host that starts Sandboxes. */
+
+#include <stdio.h>
+
+#include "verb.h"
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (verb_main(argc, argv, &status))
+        return status;
+    (void)fprintf(stderr, "runner-agent: nothing but verbs yet\n");
+    return 2;
+}
