@@ -1,14 +1,18 @@
 #pragma once
 
 /*
- * An HTTP/1.1 and WebSocket server on a kndl_loop. The only door to libwebsockets, whose traps
- * (c-stack.md 4) are closed here: bodies without a length are 411, too long ones 413, header
- * budget 16 KiB (431), absolute deadline of 10 s for a header and 30 s for a body, IPv6 off where
- * the address is IPv4, no HTTP/2, no extensions, no redirects, header values checked for CR and
- * LF, unmasked frames and text frames refused, HEAD without a body.
+ * An HTTP/1.1 and WebSocket server on a kndl_loop, strict where others are lenient: a request that
+ * two readers could read differently is refused. Bodies without a length are 411 (so is every
+ * Transfer-Encoding), too long ones 413, heads over 16 KiB or 100 fields 431; 400 for bare line
+ * feeds, folded lines, control bytes, spaces in names, doubled Host, Content-Length and the like,
+ * dot segments and encoded slashes. A head must be here 10 s after its first byte and a body 30 s
+ * after its head, absolutely; an answer that nobody reads for 30 s ends the connection. No HTTP/2,
+ * no compression, no redirects. Of WebSocket frames: unmasked, text, RSV and oversized ones close
+ * the socket.
  *
  * Everything runs on the loop's thread. Requests and sockets are owned by the server; a handler
- * holds them by pointer until `closed` was called for them. Every buffer is capped.
+ * holds them by pointer until it answered, or until on_abort or on_socket_closed was called for
+ * them. Every buffer is capped.
  */
 
 #include <stdbool.h>
@@ -23,11 +27,24 @@ struct kndl_web;
 struct kndl_web_request;
 struct kndl_web_socket;
 
+/* One header of an answer. Values with CR, LF or NUL abort (a bug of ours). */
+struct kndl_web_header {
+    const char *name;
+    const char *value;
+};
+
+/* The rest of an answer that the server gives by itself. */
+struct kndl_web_refusal {
+    const struct kndl_web_header *headers; /* end with a NULL name; NULL: none */
+    struct kndl_slice body;
+};
+
 struct kndl_web_options {
-    const char *address;   /* an IPv4 address to listen on; NULL with listen_fd */
-    int port;              /* 0: any free one; kndl_web_port() tells */
-    int listen_fd;         /* a listening socket that is already there, else -1; kept open */
-    size_t body_bytes_max; /* a longer request is 413 */
+    const char *address;    /* an IPv4 address to listen on; NULL with listen_fd */
+    int port;               /* 0: any free one; kndl_web_port() tells */
+    int listen_fd;          /* a listening socket that is already there, else -1; kept open */
+    size_t body_bytes_max;  /* a longer request is 413 */
+    size_t connections_max; /* more are closed as they come; 0: 12,000 */
     size_t socket_frame_bytes_max;
     size_t socket_queue_bytes_max; /* over it kndl_web_socket_send() refuses */
     void *data;                    /* for the callbacks */
@@ -39,15 +56,21 @@ struct kndl_web_options {
     void (*on_abort)(struct kndl_web_request *request, void *data);
 
     /*
-     * An upgrade to a WebSocket asks to be let in: 0, or an HTTP status to refuse it with. What
-     * the request says is read with the functions below. Sets *ret_user_data for the socket.
+     * An upgrade to a WebSocket asks to be let in, by kndl_web_upgrade(), or refused, by
+     * kndl_web_answer(); now or later. NULL: it goes to on_request like any other GET.
      */
-    int (*on_upgrade)(struct kndl_web_request *request, void **ret_user_data, void *data);
+    void (*on_upgrade)(struct kndl_web_request *request, void *data);
     void (*on_socket_open)(struct kndl_web_socket *socket, void *user_data);
     void (*on_socket_frame)(struct kndl_web_socket *socket, struct kndl_slice frame, /* binary */
                             void *user_data);
     void (*on_socket_drained)(struct kndl_web_socket *socket, void *user_data); /* queue is empty */
     void (*on_socket_closed)(struct kndl_web_socket *socket, void *user_data);
+
+    /*
+     * The server itself refuses what never became a request (400, 411, 413, 431 …): what to say
+     * besides the status. Borrowed until the next call. NULL: nothing but the status.
+     */
+    void (*on_refusal)(int status, const char *why, struct kndl_web_refusal *ret, void *data);
 };
 
 /* Fails with KNDL_UNAVAILABLE if the address cannot be listened on, naming it. Several servers
@@ -70,12 +93,6 @@ kndl_web_received_us(const struct kndl_web_request *request); /* last byte, kndl
 void kndl_web_set_data(struct kndl_web_request *request, void *data);
 void *kndl_web_data(const struct kndl_web_request *request);
 
-/* One header of an answer. Values with CR, LF or NUL abort (a bug of ours). */
-struct kndl_web_header {
-    const char *name;
-    const char *value;
-};
-
 /* Answers, once; body is copied. headers end with a NULL name and may be NULL. */
 void kndl_web_answer(struct kndl_web_request *request, int status,
                      const struct kndl_web_header *headers, struct kndl_slice body);
@@ -84,11 +101,15 @@ void kndl_web_answer(struct kndl_web_request *request, int status,
 void kndl_web_answer_static(struct kndl_web_request *request, int status,
                             const struct kndl_web_header *headers, struct kndl_slice body);
 
+/* Lets an upgrade in: on_socket_open is called before this returns. The request is over. */
+void kndl_web_upgrade(struct kndl_web_request *request, void *user_data);
+
 /*
  * Queues a binary frame, copied. False: the queue is full; nothing was queued, and
  * on_socket_drained tells when it is empty.
  */
 bool kndl_web_socket_send(struct kndl_web_socket *socket, struct kndl_slice frame);
 size_t kndl_web_socket_queued(const struct kndl_web_socket *socket); /* bytes */
-/* Closes with a status (1000, 1013 …); on_socket_closed follows. */
+/* Closes with a status (1000, 1013 …); no frame comes any more, and on_socket_closed follows, never
+ * before this returned. A second call does nothing. */
 void kndl_web_socket_close(struct kndl_web_socket *socket, int status);
