@@ -30,7 +30,6 @@ libpq ^libs/db/
 curl/ ^libs/http/
 sodium ^libs/crypt/
 openssl/ ^libs/crypt/
-libwebsockets ^libs/web/
 uv\.h ^libs/web/
 jansson ^libs/json/
 git2 /git\.c$
