@@ -310,7 +310,7 @@ static void on_upgraded(struct conn *conn)
     (void)conn;
 }
 
-void kndl_web_upgrade(struct kndl_web_request *request, void *user_data)
+void kndl_web_upgrade(struct kndl_web_request *request, const char *subprotocol, void *user_data)
 {
     struct conn *conn = request->conn;
     struct kndl_buf *out = &conn->web->scratch;
@@ -322,8 +322,11 @@ void kndl_web_upgrade(struct kndl_web_request *request, void *user_data)
     kndl_buf_clear(out);
     kndl_buf_printf(out,
                     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                    "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+                    "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n",
                     accept);
+    if (subprotocol != NULL)
+        kndl_buf_printf(out, "Sec-WebSocket-Protocol: %s\r\n", subprotocol);
+    kndl_buf_append_text(out, "\r\n");
     conn->request = NULL;
     request_free(request);
     socket_begin(conn, user_data);

@@ -101,8 +101,11 @@ void kndl_web_answer(struct kndl_web_request *request, int status,
 void kndl_web_answer_static(struct kndl_web_request *request, int status,
                             const struct kndl_web_header *headers, struct kndl_slice body);
 
-/* Lets an upgrade in: on_socket_open is called before this returns. The request is over. */
-void kndl_web_upgrade(struct kndl_web_request *request, void *user_data);
+/*
+ * Lets an upgrade in: on_socket_open is called before this returns. The request is over. A browser
+ * that offers subprotocols wants one of them back; NULL: none.
+ */
+void kndl_web_upgrade(struct kndl_web_request *request, const char *subprotocol, void *user_data);
 
 /*
  * Queues a binary frame, copied. False: the queue is full; nothing was queued, and

@@ -121,6 +121,7 @@ int client_open_socket(int port)
                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
     assert_int_equal(client_read_answer(fd, &head, &body), 101);
     assert_non_null(strstr(head.data, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
+    assert_non_null(strstr(head.data, "\r\nSec-WebSocket-Protocol: test\r\n"));
     return fd;
 }
 

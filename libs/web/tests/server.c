@@ -56,7 +56,7 @@ static void on_abort(struct kndl_web_request *request, void *data)
 static void on_upgrade(struct kndl_web_request *request, void *data)
 {
     if (strcmp(kndl_web_path(request), "/socket") == 0)
-        kndl_web_upgrade(request, data);
+        kndl_web_upgrade(request, "test", data);
     else
         kndl_web_answer(request, 403, NULL, kndl_slice_of("no"));
 }
