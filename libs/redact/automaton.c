@@ -1,0 +1,118 @@
+/* Building the automaton: a trie of sorted forms, then the fail links from the root down. */
+
+#include "automaton.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kndl/mem.h"
+#include "secret.h"
+
+static size_t shared_bytes(const struct forms *forms, const struct form *a, const struct form *b)
+{
+    size_t shorter = a->size < b->size ? a->size : b->size;
+    size_t shared = 0;
+
+    while (shared < shorter && form_bytes(forms, a)[shared] == form_bytes(forms, b)[shared])
+        shared++;
+    return shared;
+}
+
+static size_t count_nodes(const struct forms *forms)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < forms->count; i++) {
+        size_t shared = i == 0 ? 0 : shared_bytes(forms, &forms->list[i - 1], &forms->list[i]);
+        count += forms->list[i].size - shared;
+    }
+    return count;
+}
+
+size_t automaton_bytes(const struct forms *forms)
+{
+    return count_nodes(forms) * (sizeof(struct node) + sizeof(uint32_t));
+}
+
+/* What is only needed while building; secret like the rest. */
+struct building {
+    struct node *nodes;
+    uint32_t *values;
+    uint32_t *parents;
+    uint32_t path[FORM_BYTES_MAX + 1]; /* the nodes of the last form, by depth */
+};
+
+/* Sorted forms make preorder: what a form shares with the last one is on its path already. */
+static size_t add_forms(struct automaton *automaton, struct building *building,
+                        const struct forms *forms)
+{
+    struct node *nodes = building->nodes;
+    size_t count = 1;
+
+    for (size_t i = 0; i < forms->count; i++) {
+        const struct form *form = &forms->list[i];
+        const uint8_t *bytes = form_bytes(forms, form);
+        size_t shared = i == 0 ? 0 : shared_bytes(forms, form - 1, form);
+        for (size_t depth = shared; depth < form->size; depth++) {
+            uint32_t node = (uint32_t)count++;
+            uint32_t parent = building->path[depth];
+            if (depth == shared && nodes[parent].has_child)
+                nodes[building->path[depth + 1]].sibling = node;
+            nodes[parent].has_child = 1;
+            nodes[node].label = bytes[depth];
+            nodes[node].depth = (uint16_t)(depth + 1);
+            building->parents[node] = parent;
+            building->path[depth + 1] = node;
+            if (depth == 0)
+                automaton->first[bytes[0]] = node;
+        }
+        nodes[building->path[form->size]].longest = (uint16_t)form->size;
+        building->values[building->path[form->size]] = form->value;
+    }
+    return count;
+}
+
+/* A fail link leads to a shallower node, so nodes are visited by depth (a counting sort). */
+static void link_fails(struct automaton *automaton, struct building *building, size_t count)
+{
+    struct node *nodes = building->nodes;
+    uint32_t *order = kndl_alloc(count, sizeof *order);
+    uint32_t *starts = kndl_alloc(FORM_BYTES_MAX + 2, sizeof *starts);
+
+    for (size_t i = 0; i < count; i++)
+        starts[nodes[i].depth + 1]++;
+    for (size_t i = 1; i < FORM_BYTES_MAX + 2; i++)
+        starts[i] += starts[i - 1];
+    for (size_t i = 0; i < count; i++)
+        order[starts[nodes[i].depth]++] = (uint32_t)i;
+    for (size_t i = 1; i < count; i++) {
+        struct node *node = &nodes[order[i]];
+        uint32_t parent = building->parents[order[i]];
+        if (parent != 0)
+            node->fail = automaton_step(automaton, nodes[parent].fail, node->label);
+        if (node->longest == 0 && nodes[node->fail].longest != 0) {
+            node->longest = nodes[node->fail].longest;
+            building->values[order[i]] = building->values[node->fail];
+        }
+    }
+    secret_free(order, count * sizeof *order);
+    secret_free(starts, (FORM_BYTES_MAX + 2) * sizeof *starts);
+}
+
+void automaton_make(struct automaton *automaton, const struct forms *forms, void *memory)
+{
+    size_t most = count_nodes(forms);
+    struct building *building = kndl_new0(struct building);
+
+    memset(automaton->first, 0, sizeof automaton->first);
+    building->nodes = memory;
+    building->values = (uint32_t *)(building->nodes + most);
+    building->parents = kndl_alloc(most, sizeof *building->parents);
+    automaton->nodes = building->nodes;
+    automaton->values = building->values;
+    automaton->count = add_forms(automaton, building, forms);
+    assert(automaton->count == most);
+    link_fails(automaton, building, most);
+    secret_free(building->parents, most * sizeof *building->parents);
+    secret_free(building, sizeof *building);
+}

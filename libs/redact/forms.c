@@ -1,0 +1,316 @@
+/* Which literal patterns stand for a value. */
+
+#include "forms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape.h"
+#include "kndl/mem.h"
+#include "secret.h"
+#include "spell.h"
+#include "utf8.h"
+
+static bool is_blank(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+static struct kndl_slice trim(struct kndl_slice text)
+{
+    while (text.size > 0 && is_blank(text.data[0]))
+        text = kndl_slice(text.data + 1, text.size - 1);
+    while (text.size > 0 && is_blank(text.data[text.size - 1]))
+        text.size--;
+    return text;
+}
+
+/* Line breaks at the ends of a value are in no form. */
+static struct kndl_slice trim_breaks(struct kndl_slice text)
+{
+    while (text.size > 0 && (text.data[0] == '\n' || text.data[0] == '\r'))
+        text = kndl_slice(text.data + 1, text.size - 1);
+    while (text.size > 0 && (text.data[text.size - 1] == '\n' || text.data[text.size - 1] == '\r'))
+        text.size--;
+    return text;
+}
+
+/* The next line, trimmed; false at the end. */
+static bool next_line(struct kndl_slice *rest, struct kndl_slice *ret_line)
+{
+    size_t size = 0;
+
+    if (rest->size == 0)
+        return false;
+    while (size < rest->size && rest->data[size] != '\n' && rest->data[size] != '\r')
+        size++;
+    *ret_line = trim(kndl_slice(rest->data, size));
+    size += size < rest->size;
+    *rest = kndl_slice(rest->data + size, rest->size - size);
+    return true;
+}
+
+/* `-----BEGIN X-----` says nothing. */
+static bool is_armour(struct kndl_slice line)
+{
+    return line.size >= 10 &&
+           (memcmp(line.data, "-----BEGIN", 10) == 0 || (memcmp(line.data, "-----END", 8) == 0));
+}
+
+/* The text without what escape.h skips. */
+static void normalise(struct spell *out, struct kndl_slice text)
+{
+    enum escape_state state = ESCAPE_GROUND;
+
+    for (size_t i = 0; i < text.size; i++) {
+        enum escape_class waited = ESCAPE_SKIP;
+        enum escape_class class = escape_step(&state, text.data[i], &waited);
+        if (waited != ESCAPE_SKIP)
+            spell_byte(out, 0xc2);
+        if (class == ESCAPE_TEXT || class == ESCAPE_PAYLOAD)
+            spell_byte(out, text.data[i]);
+    }
+    if (state == ESCAPE_C2 || state == ESCAPE_STRING_C2)
+        spell_byte(out, 0xc2);
+}
+
+static void *grow(void *memory, size_t used, size_t *capacity, size_t size)
+{
+    size_t grown = *capacity * 2 + 64;
+    void *moved = kndl_alloc(grown, size);
+
+    if (used > 0)
+        memcpy(moved, memory, used * size);
+    secret_free(memory, *capacity * size);
+    *capacity = grown;
+    return moved;
+}
+
+static void add_form(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell plain = {0};
+
+    normalise(&plain, text);
+    if (plain.size > FORM_BYTES_MAX ||
+        utf8_count(plain.bytes, plain.size) < KNDL_REDACT_CHARACTERS_MIN)
+        return;
+    while (forms->size + plain.size > forms->capacity)
+        forms->bytes = grow(forms->bytes, forms->size, &forms->capacity, 1);
+    if (forms->count == forms->list_capacity)
+        forms->list = grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
+    memcpy(forms->bytes + forms->size, plain.bytes, plain.size);
+    forms->list[forms->count++] =
+        (struct form){.at = forms->size, .size = (uint32_t)plain.size, .value = value};
+    forms->size += plain.size;
+}
+
+static void add_json(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell once = {0};
+    KNDL_CLEANUP(spell_done) struct spell twice = {0};
+
+    for (unsigned flags = 0; flags < SPELL_JSON_COUNT; flags++) {
+        spell_clear(&once);
+        spell_clear(&twice);
+        spell_json(&once, text, flags);
+        if (kndl_slice_equal(spell_slice(&once), text))
+            continue;
+        add_form(forms, spell_slice(&once), value);
+        spell_json(&twice, spell_slice(&once), flags);
+        add_form(forms, spell_slice(&twice), value);
+    }
+}
+
+static void add_url(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell url = {0};
+
+    for (unsigned kind = 0; kind < SPELL_URL_COUNT; kind++) {
+        for (unsigned flags = 0; flags <= SPELL_UPPER; flags += SPELL_UPPER) {
+            spell_clear(&url);
+            spell_url(&url, text, kind, flags);
+            if (!kndl_slice_equal(spell_slice(&url), text))
+                add_form(forms, spell_slice(&url), value);
+        }
+    }
+}
+
+/* With `+` for blanks: what is left of a form's spelling once its percent signs are decoded. */
+static void add_plus(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell plus = {0};
+
+    if (text.size == 0 || memchr(text.data, ' ', text.size) == NULL)
+        return;
+    spell_bytes(&plus, text);
+    for (size_t i = 0; i < plus.size; i++) {
+        if (plus.bytes[i] == ' ')
+            plus.bytes[i] = '+';
+    }
+    add_form(forms, spell_slice(&plus), value);
+}
+
+/* The text as it is, and as JSON and URLs spell it. */
+static void add_spellings(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    add_form(forms, text, value);
+    if (text.size > FORM_ENCODED_BASE_BYTES)
+        return;
+    add_json(forms, text, value);
+    add_url(forms, text, value);
+    add_plus(forms, text, value);
+}
+
+/* Of a value of several lines: each long line, and all of them joined. */
+static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell joined = {0};
+    KNDL_CLEANUP(spell_done) struct spell spaced = {0};
+    struct kndl_slice rest = text;
+    struct kndl_slice line;
+
+    while (next_line(&rest, &line)) {
+        if (line.size == 0)
+            continue;
+        if (spaced.size > 0)
+            spell_byte(&spaced, ' ');
+        spell_bytes(&spaced, line);
+        spell_bytes(&joined, line);
+        if (utf8_count(line.data, line.size) >= FORM_LINE_CHARACTERS_MIN && !is_armour(line))
+            add_spellings(forms, line, value);
+    }
+    add_spellings(forms, spell_slice(&joined), value);
+    add_spellings(forms, spell_slice(&spaced), value);
+}
+
+static void add_base64(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell code = {0};
+
+    for (unsigned shift = 0; shift < 3; shift++) {
+        for (int for_url = 0; for_url < 2; for_url++) {
+            spell_clear(&code);
+            spell_base64(&code, text, shift, for_url);
+            add_form(forms, spell_slice(&code), value);
+        }
+    }
+}
+
+void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint32_t index)
+{
+    struct kndl_slice whole = trim_breaks(value->value);
+    struct kndl_slice trimmed = trim(whole);
+
+    add_spellings(forms, whole, index);
+    if (trimmed.size < whole.size)
+        add_spellings(forms, trimmed, index);
+    if (memchr(trimmed.data, '\n', trimmed.size) != NULL ||
+        memchr(trimmed.data, '\r', trimmed.size) != NULL)
+        add_lines(forms, trimmed, index);
+    if (value->with_base64) {
+        add_base64(forms, value->value, index);
+        add_base64(forms, trimmed, index);
+    }
+}
+
+static int compare(const void *left, const void *right, void *data)
+{
+    const struct forms *forms = data;
+    const struct form *a = left;
+    const struct form *b = right;
+    size_t shorter = a->size < b->size ? a->size : b->size;
+    int order = memcmp(form_bytes(forms, a), form_bytes(forms, b), shorter);
+
+    if (order != 0)
+        return order;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+void forms_sort(struct forms *forms)
+{
+    size_t kept = 0;
+
+    if (forms->count == 0)
+        return;
+    qsort_r(forms->list, forms->count, sizeof *forms->list, compare, forms);
+    for (size_t i = 1; i < forms->count; i++) {
+        struct kndl_slice last = {form_bytes(forms, &forms->list[kept]), forms->list[kept].size};
+        struct kndl_slice next = {form_bytes(forms, &forms->list[i]), forms->list[i].size};
+        if (!kndl_slice_equal(last, next))
+            forms->list[++kept] = forms->list[i];
+    }
+    forms->count = kept + 1;
+}
+
+void forms_done(struct forms *forms)
+{
+    secret_free(forms->bytes, forms->capacity);
+    secret_free(forms->list, forms->list_capacity * sizeof *forms->list);
+    *forms = (struct forms){0};
+}
+
+/* Words that no one should have to see masked everywhere. */
+static bool is_word(struct kndl_slice text)
+{
+    static const char *const words[] = {
+        "admin",    "administrator", "changeme",    "code",       "data",   "database", "debug",
+        "default",  "demo",          "development", "docker",     "error",  "example",  "false",
+        "file",     "github",        "guest",       "hello",      "home",   "http",     "https",
+        "info",     "latest",        "letmein",     "localhost",  "login",  "main",     "master",
+        "mysql",    "name",          "node",        "none",       "null",   "password", "passwd",
+        "postgres", "private",       "prod",        "production", "public", "qwerty",   "redis",
+        "root",     "secret",        "server",      "staging",    "string", "system",   "test",
+        "testing",  "token",         "true",        "undefined",  "user",   "username", "value",
+        "welcome",  "workspace",
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (text.size == strlen(words[i]) &&
+            strncasecmp((const char *)text.data, words[i], text.size) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+    }
+    return text.size < FORM_LINE_CHARACTERS_MIN;
+}
+
+static bool is_repeated(struct kndl_slice text)
+{
+    for (size_t i = 1; i < text.size; i++) {
+        if (text.data[i] != text.data[0])
+            return false;
+    }
+    return true;
+}
+
+int kndl_redact_check(const char *name, struct kndl_slice value,
+                      enum kndl_redact_weakness *ret_weakness, struct kndl_error *err)
+{
+    KNDL_CLEANUP(spell_done) struct spell plain = {0};
+
+    if (value.size > KNDL_REDACT_VALUE_BYTES_MAX)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the value of %.100s has %zu bytes; the most that can be masked is %d",
+                         name, value.size, KNDL_REDACT_VALUE_BYTES_MAX);
+    normalise(&plain, value);
+
+    struct kndl_slice text = trim(spell_slice(&plain));
+    size_t characters = utf8_count(text.data, text.size);
+    if (characters < KNDL_REDACT_CHARACTERS_MIN)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the value of %.100s has %zu characters; a Sensitive value has at least "
+                         "%d, blanks at its ends and line breaks not counted",
+                         name, characters, KNDL_REDACT_CHARACTERS_MIN);
+    if (is_repeated(text) && text.data[0] == '*')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the value of %.100s has nothing but stars and cannot be masked", name);
+    *ret_weakness = is_word(text)       ? KNDL_REDACT_WORD
+                    : is_repeated(text) ? KNDL_REDACT_REPEATED
+                    : characters < 8    ? KNDL_REDACT_SHORT
+                                        : KNDL_REDACT_STRONG;
+    return 0;
+}

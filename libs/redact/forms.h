@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * The forms of a value: the literal patterns that stand for it in a text, already normalised
+ * (without what escape.h skips). Which they are is in docs/adr/0014-redaction-engine.md.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kndl/redact.h"
+
+enum {
+    FORM_BYTES_MAX = 65535,         /* of one form; longer encoded ones are left to the lanes */
+    FORM_ENCODED_BASE_BYTES = 4096, /* longer values are encoded by the lanes alone */
+    FORM_LINE_CHARACTERS_MIN = 8    /* a line of a value that counts by itself */
+};
+
+struct form {
+    size_t at;      /* in bytes[] */
+    uint32_t size;  /* bytes */
+    uint32_t value; /* index of the value that it is a form of */
+};
+
+/* Secret: wiped by forms_done(). `= {0}` is an empty one. */
+struct forms {
+    uint8_t *bytes;
+    size_t size;
+    size_t capacity;
+    struct form *list;
+    size_t count;
+    size_t list_capacity;
+};
+
+/* Adds all forms of a value that kndl_redact_check() accepts. */
+void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint32_t index);
+
+/* Sorts them bytewise and drops repeats; of equal ones the lowest value stays. */
+void forms_sort(struct forms *forms);
+
+void forms_done(struct forms *forms);
+
+static inline const uint8_t *form_bytes(const struct forms *forms, const struct form *form)
+{
+    return forms->bytes + form->at;
+}

@@ -1,0 +1,143 @@
+/* The scalar scan: the automaton over the whole text, and lanes at each escape. */
+
+#include "scan.h"
+
+#include <string.h>
+
+#include "escape.h"
+#include "lane.h"
+
+/* A form found twice, literally and in a lane, is one hit. */
+static void count_hit(struct scan *scan, size_t start, size_t end, uint32_t node)
+{
+    if (end > scan->known && !(scan->mask[start] && scan->mask[end - 1]))
+        set_hit(scan->set, node);
+}
+
+void scan_mark(struct scan *scan, size_t end, uint32_t node)
+{
+    size_t start = end - scan->set->automaton.nodes[node].longest;
+
+    count_hit(scan, start, end, node);
+    if (start > scan->masked || scan->masked == 0) {
+        scan->run = start;
+        scan->masked = start;
+    }
+    if (start < scan->run) {
+        memset(scan->mask + start, 1, scan->run - start);
+        scan->run = start;
+    }
+    if (end > scan->masked) {
+        memset(scan->mask + scan->masked, 1, end - scan->masked);
+        scan->masked = end;
+    }
+}
+
+/* A lane from the escape at `from` on. */
+struct reading {
+    size_t from;
+    size_t at;
+    size_t since;           /* bytes decoded and not skipped */
+    uint32_t node;          /* of the automaton, after them */
+    enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
+};
+
+/* One decoded byte of text; false when all that began at or before the escape is dead. */
+static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
+{
+    const struct automaton *automaton = &scan->set->automaton;
+
+    reading->since++;
+    reading->node = automaton_step(automaton, reading->node, byte);
+
+    const struct node *node = &automaton->nodes[reading->node];
+    if (node->longest >= reading->since) {
+        size_t start = reading->from + reading->since - node->longest;
+        count_hit(scan, start, reading->at, reading->node);
+        memset(scan->mask + start, 1, reading->at - start);
+    }
+    return node->depth >= reading->since;
+}
+
+static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
+{
+    enum escape_class waited = ESCAPE_SKIP;
+    enum escape_class class = escape_step(&reading->skip, byte, &waited);
+
+    /* The frame of a string is skipped, its payload is read on as text. */
+    if (escape_in_string(reading->skip))
+        reading->skip = ESCAPE_GROUND;
+    if (waited != ESCAPE_SKIP && !read_on(scan, reading, 0xc2))
+        return 0;
+    return class != ESCAPE_TEXT || read_on(scan, reading, byte);
+}
+
+/* The text ended while this lane was open. */
+static void keep_open(struct scan *scan, const struct reading *reading)
+{
+    size_t open = automaton_open(&scan->set->automaton, reading->node);
+
+    if (open > 0 && open >= reading->since)
+        scan_keep(scan, reading->from + reading->since - open);
+    else if (reading->since == 0 && reading->from < scan->alive)
+        scan->alive = reading->from;
+}
+
+/* Reads one lane; returns whether it decoded the sign that the next level begins with. */
+static int read_lane(struct scan *scan, size_t from, uint32_t node, enum lane lane, uint8_t sign)
+{
+    struct reading reading = {.from = from, .at = from, .node = node, .skip = ESCAPE_GROUND};
+    struct lane_unit unit;
+    int deeper = 0;
+
+    for (;;) {
+        size_t before = reading.at;
+        if (!lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
+            keep_open(scan, &reading);
+            return deeper;
+        }
+        if (before == from && reading.at == from + 1)
+            return deeper; /* no escape at all */
+        deeper |= reading.at > before + 1 && unit.bytes[0] == sign;
+        for (size_t i = 0; i < unit.size; i++) {
+            if (!read_byte(scan, &reading, unit.bytes[i]))
+                return deeper;
+        }
+        if (reading.since == 0 && reading.node == 0 && reading.skip != ESCAPE_C2)
+            return deeper;
+    }
+}
+
+void scan_escape(struct scan *scan, size_t at, uint32_t node)
+{
+    if (scan->text[at] == '%') {
+        if (read_lane(scan, at, node, LANE_URL, '%'))
+            (void)read_lane(scan, at, node, LANE_URL_2, '%');
+        return;
+    }
+    if (read_lane(scan, at, node, LANE_JSON, '\\')) {
+        (void)read_lane(scan, at, node, LANE_JSON_2, '\\');
+        (void)read_lane(scan, at, node, LANE_JSON_3, '\\');
+    }
+}
+
+void scan_text(struct scan *scan)
+{
+    const struct automaton *automaton = &scan->set->automaton;
+    uint32_t node = 0;
+
+    scan->hold = scan->size;
+    scan->alive = scan->size;
+    for (size_t i = 0; i < scan->size; i++) {
+        uint8_t byte = scan->text[i];
+        if (byte == '\\' || byte == '%')
+            scan_escape(scan, i, node);
+        node = automaton_step(automaton, node, byte);
+        if (automaton->nodes[node].longest != 0)
+            scan_mark(scan, i + 1, node);
+    }
+
+    size_t open = automaton_open(automaton, node);
+    if (open > 0)
+        scan_keep(scan, scan->size - open);
+}

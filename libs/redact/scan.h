@@ -1,0 +1,44 @@
+#pragma once
+
+/*
+ * Finding forms in one normalised text: literally, and in lanes from each escape on.
+ *
+ * A lane begins at a backslash or percent sign: what stands before it is read as it is, what
+ * follows is decoded, so nothing needs to be known about the text further back. The scan says
+ * which bytes to mask and what of the text's end is still open.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "set.h"
+
+struct scan {
+    struct kndl_redact_set *set;
+    const uint8_t *text;
+    uint8_t *mask; /* by byte of the text: not 0 when it is part of a form; the caller's, zeroed */
+    size_t size;
+    size_t known;  /* matches that end up to here have been counted before */
+    size_t hold;   /* from here on the text may be the beginning of a form; else `size` */
+    size_t alive;  /* the same, with what is only remembered: an escape cut short that no form
+                      is spelled with. At most `hold`. */
+    size_t run;    /* masked without a gap: from here ... */
+    size_t masked; /* ... to here */
+};
+
+/* Scans the whole text; sets mask[], hold and alive. */
+void scan_text(struct scan *scan);
+
+/* From the escape at `at` on, with the automaton at `node` before it: every lane there is. */
+void scan_escape(struct scan *scan, size_t at, uint32_t node);
+
+/* Masks the form that ends before `end` at this node. Ends never go back. */
+void scan_mark(struct scan *scan, size_t end, uint32_t node);
+
+static inline void scan_keep(struct scan *scan, size_t start)
+{
+    if (start < scan->hold)
+        scan->hold = start;
+    if (start < scan->alive)
+        scan->alive = start;
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+/* Memory for secrets: zeroed, left out of core dumps, locked where the limit allows it, wiped
+ * when it is given back. Out of memory aborts. */
+
+#include <stddef.h>
+
+void *secret_map(size_t size);
+void secret_unmap(void *memory, size_t size);
+
+/* On the heap, for small and short-lived things: only wiped. NULL is fine. */
+void secret_free(void *memory, size_t size);

@@ -1,0 +1,23 @@
+#pragma once
+
+/* A value set from the inside. */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "automaton.h"
+#include "kndl/redact.h"
+
+struct kndl_redact_set {
+    atomic_size_t references;
+    size_t mapped; /* bytes of this whole thing */
+    size_t count;  /* of values */
+    struct automaton automaton;
+    atomic_uint_fast64_t hits[]; /* by value; behind them the automaton's nodes */
+};
+
+static inline void set_hit(struct kndl_redact_set *set, uint32_t node)
+{
+    atomic_fetch_add_explicit(&set->hits[set->automaton.values[node]], 1, memory_order_relaxed);
+}

@@ -1,0 +1,365 @@
+/* Streams: what may leave leaves at once, what may begin a value waits. */
+
+#include "stream.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/mem.h"
+#include "scan.h"
+#include "secret.h"
+#include "utf8.h"
+
+enum {
+    SHOWN_CHARACTERS_MAX = 7, /* of a value's beginning, after a pause (D3) */
+    SHORT_CHARACTERS = 4,     /* fewer wait for the shorter time (D4) */
+    SHORT_WAIT_US = 10 * 1000,
+    LONG_WAIT_US = 100 * 1000,
+};
+
+struct kndl_redact_stream *kndl_redact_stream_new(struct kndl_redact_set *set,
+                                                  enum kndl_redact_kind kind)
+{
+    struct kndl_redact_stream *stream = kndl_new0(struct kndl_redact_stream);
+
+    stream->set = kndl_redact_set_ref(set);
+    stream->kind = (uint8_t)kind;
+    stream->held = stream->inline_held;
+    stream->capacity = STREAM_INLINE_COUNT;
+    return stream;
+}
+
+static void free_held(struct kndl_redact_stream *stream)
+{
+    if (stream->held != stream->inline_held)
+        secret_free(stream->held, stream->capacity * sizeof *stream->held);
+    stream->held = stream->inline_held;
+    stream->capacity = STREAM_INLINE_COUNT;
+}
+
+void kndl_redact_stream_free(struct kndl_redact_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    free_held(stream);
+    kndl_redact_set_unref(stream->set);
+    secret_free(stream, sizeof *stream);
+}
+
+static void reserve_held(struct kndl_redact_stream *stream, size_t more)
+{
+    size_t wanted = stream->count + more;
+    struct held *grown;
+
+    if (wanted <= stream->capacity)
+        return;
+    if (wanted < stream->capacity * (size_t)2)
+        wanted = stream->capacity * (size_t)2;
+    grown = kndl_new_array(struct held, wanted);
+    memcpy(grown, stream->held, stream->count * sizeof *grown);
+    free_held(stream);
+    stream->held = grown;
+    stream->capacity = (uint32_t)wanted;
+}
+
+/* A heap buffer is given back as soon as what is held fits without. */
+static void shrink_held(struct kndl_redact_stream *stream)
+{
+    struct held *old = stream->held;
+    size_t capacity = stream->capacity;
+
+    if (old == stream->inline_held || stream->count > STREAM_INLINE_COUNT)
+        return;
+    memcpy(stream->inline_held, old, stream->count * sizeof *old);
+    stream->held = stream->inline_held;
+    stream->capacity = STREAM_INLINE_COUNT;
+    secret_free(old, capacity * sizeof *old);
+}
+
+/* One of the two texts in held, gathered for a scan. */
+struct gathered {
+    struct scan scan;
+    uint8_t *text;
+    uint32_t *where; /* index in held of each byte */
+    size_t capacity;
+};
+
+static void gather_done(struct gathered *gathered)
+{
+    secret_free(gathered->text, gathered->capacity);
+    secret_free(gathered->scan.mask, gathered->capacity);
+    secret_free(gathered->where, gathered->capacity * sizeof *gathered->where);
+}
+
+/* Scans the text of this kind in held[from..) and puts its masks there. */
+static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, size_t from,
+                      uint32_t *known, struct gathered *gathered)
+{
+    size_t capacity = stream->count - from + 1;
+
+    *gathered = (struct gathered){
+        .text = kndl_alloc(capacity, 1),
+        .where = kndl_alloc(capacity, sizeof *gathered->where),
+        .capacity = capacity,
+    };
+    gathered->scan.mask = kndl_alloc(capacity, 1);
+    for (size_t i = from; i < stream->count; i++) {
+        if (stream->held[i].kind != kind)
+            continue;
+        gathered->where[gathered->scan.size] = (uint32_t)i;
+        gathered->text[gathered->scan.size++] = stream->held[i].byte;
+    }
+    gathered->scan.set = stream->set;
+    gathered->scan.text = gathered->text;
+    gathered->scan.known = *known;
+    scan_text(&gathered->scan);
+    for (size_t i = 0; i < gathered->scan.size; i++)
+        stream->held[gathered->where[i]].masked |= gathered->scan.mask[i];
+    gathered->where[gathered->scan.size] = stream->count;
+    *known = (uint32_t)gathered->scan.size;
+}
+
+/* A beginning that has to leave before it is complete is shown if it is short (D3). */
+static void mask_long_beginning(struct kndl_redact_stream *stream, const struct gathered *gathered)
+{
+    const struct scan *scan = &gathered->scan;
+
+    if (utf8_count(scan->text + scan->hold, scan->size - scan->hold) <= SHOWN_CHARACTERS_MAX)
+        return;
+    for (size_t i = scan->hold; i < scan->size; i++)
+        stream->held[gathered->where[i]].masked = 1;
+}
+
+/* The string has ended, and with it its text. */
+static void close_payload(struct kndl_redact_stream *stream)
+{
+    KNDL_CLEANUP(gather_done) struct gathered gathered = {0};
+
+    scan_held(stream, HELD_PAYLOAD, stream->payload, &stream->payload_known, &gathered);
+    mask_long_beginning(stream, &gathered);
+    for (size_t i = 0; i < gathered.scan.size; i++)
+        stream->held[gathered.where[i]].kind = HELD_PAST;
+}
+
+static enum held_kind held_kind_of(enum escape_class class)
+{
+    switch (class) {
+    case ESCAPE_SKIP:
+        return HELD_SKIP;
+    case ESCAPE_TEXT:
+        return HELD_TEXT;
+    case ESCAPE_PAYLOAD:
+        return HELD_PAYLOAD;
+    case ESCAPE_WAIT:
+        return HELD_UNKNOWN;
+    }
+    __builtin_unreachable();
+}
+
+static void take_byte(struct kndl_redact_stream *stream, uint8_t byte)
+{
+    enum escape_state state = stream->escape;
+    enum escape_class waited = ESCAPE_WAIT;
+    bool was_in_string = escape_in_string(state);
+    enum escape_class class = escape_step(&state, byte, &waited);
+    bool is_in_string = escape_in_string(state);
+
+    stream->escape = (uint8_t)state;
+    if (waited != ESCAPE_WAIT)
+        stream->held[stream->count - 1].kind = (uint8_t)held_kind_of(waited);
+    if (was_in_string && !is_in_string)
+        close_payload(stream);
+    stream->held[stream->count++] = (struct held){
+        .at_us = (uint32_t)stream->now_us,
+        .byte = byte,
+        .kind = (uint8_t)held_kind_of(class),
+    };
+    if (!was_in_string && is_in_string) {
+        stream->payload = stream->count;
+        stream->payload_known = 0;
+    }
+}
+
+/* Main text that is forgotten in held is what a later set may still need. */
+static void remember(struct kndl_redact_stream *stream, uint8_t byte)
+{
+    if (stream->past_size == STREAM_PAST_BYTES) {
+        memmove(stream->past, stream->past + 1, STREAM_PAST_BYTES - 1);
+        stream->past_size--;
+    }
+    stream->past[stream->past_size++] = byte;
+}
+
+/* Of what has left, keeps only what is still open: text from `text` on, payload from `payload`. */
+static void forget(struct kndl_redact_stream *stream, size_t text, size_t payload)
+{
+    size_t kept = 0;
+    size_t kept_sent = 0;
+    size_t kept_payload = stream->payload;
+
+    for (size_t i = 0; i < stream->count; i++) {
+        const struct held held = stream->held[i];
+        bool stays = i >= stream->sent || held.kind == HELD_UNKNOWN ||
+                     (held.kind == HELD_TEXT && i >= text) ||
+                     (held.kind == HELD_PAYLOAD && i >= payload);
+        if (i == stream->payload)
+            kept_payload = kept;
+        if (held.kind == HELD_TEXT && !stays) {
+            remember(stream, held.byte);
+            stream->text_known--;
+        }
+        if (held.kind == HELD_PAYLOAD && !stays)
+            stream->payload_known--;
+        if (!stays)
+            continue;
+        kept_sent += i < stream->sent;
+        stream->held[kept++] = held;
+    }
+    if (stream->payload >= stream->count)
+        kept_payload = kept;
+    stream->payload = (uint32_t)kept_payload;
+    explicit_bzero(stream->held + kept, (stream->count - kept) * sizeof *stream->held);
+    stream->count = (uint32_t)kept;
+    stream->sent = (uint32_t)kept_sent;
+    shrink_held(stream);
+}
+
+/* Where the character that `end` cuts in two begins; `end` if it cuts none. */
+static size_t find_cut(const struct kndl_redact_stream *stream, size_t end)
+{
+    size_t seen = 0;
+
+    for (size_t i = end; i > stream->sent && seen < 3; i--) {
+        const struct held *held = &stream->held[i - 1];
+        if (held->kind == HELD_SKIP)
+            return end;
+        seen++;
+        if ((held->byte & 0xc0) == 0x80)
+            continue;
+        return utf8_length(held->byte) > seen ? i - 1 : end;
+    }
+    return end;
+}
+
+enum ending { GOES_ON, EXPIRES, ENDS };
+
+/* Finds what is to be masked in held, lets go what may leave, and forgets what is dead. */
+static void settle(struct kndl_redact_stream *stream, enum ending ending, struct kndl_buf *out)
+{
+    KNDL_CLEANUP(gather_done) struct gathered text = {0};
+    KNDL_CLEANUP(gather_done) struct gathered payload = {0};
+    bool in_string = escape_in_string(stream->escape);
+    size_t payload_alive = stream->count;
+    size_t hold;
+
+    if (ending == ENDS && stream->count > 0 && stream->held[stream->count - 1].kind == HELD_UNKNOWN)
+        stream->held[stream->count - 1].kind = in_string ? HELD_PAYLOAD : HELD_TEXT;
+
+    scan_held(stream, HELD_TEXT, 0, &stream->text_known, &text);
+    hold = text.where[text.scan.hold];
+    if (in_string) {
+        scan_held(stream, HELD_PAYLOAD, stream->payload, &stream->payload_known, &payload);
+        payload_alive = payload.where[payload.scan.alive];
+        if (payload.where[payload.scan.hold] < hold)
+            hold = payload.where[payload.scan.hold];
+    }
+    if (hold == stream->count && hold > 0 && stream->held[hold - 1].kind == HELD_UNKNOWN &&
+        stream->set->automaton.first[0xc2] != 0)
+        hold--;
+    if (hold < stream->sent)
+        hold = stream->sent;
+
+    if (ending != GOES_ON || stream->count - hold > STREAM_HELD_BYTES_MAX) {
+        mask_long_beginning(stream, &text);
+        if (in_string)
+            mask_long_beginning(stream, &payload);
+        hold = stream->count;
+    }
+    stream->waits = hold < stream->count;
+    if (ending != ENDS && stream->kind == KNDL_REDACT_TEXT)
+        hold = find_cut(stream, hold);
+    emit_held(stream, hold, out);
+    forget(stream, text.where[text.scan.alive], payload_alive);
+}
+
+void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece, int64_t now_us,
+                      struct kndl_buf *out)
+{
+    stream->now_us = now_us;
+    while (piece.size > 0) {
+        size_t size = piece.size < STREAM_BLOCK_BYTES ? piece.size : STREAM_BLOCK_BYTES;
+        reserve_held(stream, size);
+        for (size_t i = 0; i < size; i++)
+            take_byte(stream, piece.data[i]);
+        settle(stream, GOES_ON, out);
+        piece = kndl_slice(piece.data + size, piece.size - size);
+    }
+}
+
+int64_t kndl_redact_deadline(const struct kndl_redact_stream *stream)
+{
+    size_t characters = 0;
+    int64_t came;
+
+    if (!stream->waits || stream->sent == stream->count)
+        return INT64_MAX;
+    for (size_t i = stream->sent; i < stream->count && characters < SHORT_CHARACTERS; i++)
+        characters += stream->held[i].kind != HELD_SKIP && (stream->held[i].byte & 0xc0) != 0x80;
+    came = stream->now_us - (uint32_t)((uint32_t)stream->now_us - stream->held[stream->sent].at_us);
+    return came + (characters < SHORT_CHARACTERS ? SHORT_WAIT_US : LONG_WAIT_US);
+}
+
+void kndl_redact_expire(struct kndl_redact_stream *stream, int64_t now_us, struct kndl_buf *out)
+{
+    if (kndl_redact_deadline(stream) <= now_us)
+        settle(stream, EXPIRES, out);
+}
+
+void kndl_redact_flush(struct kndl_redact_stream *stream, struct kndl_buf *out)
+{
+    settle(stream, ENDS, out);
+    explicit_bzero(stream->held, stream->count * sizeof *stream->held);
+    stream->count = 0;
+    stream->sent = 0;
+    stream->payload = 0;
+    stream->text_known = 0;
+    stream->payload_known = 0;
+    stream->escape = ESCAPE_GROUND;
+    stream->missing = 0;
+    stream->waits = 0;
+    stream->past_size = 0;
+    explicit_bzero(stream->past, sizeof stream->past);
+    shrink_held(stream);
+}
+
+void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_redact_set *set)
+{
+    uint32_t past = stream->past_size;
+
+    kndl_redact_set_ref(set);
+    kndl_redact_set_unref(stream->set);
+    stream->set = set;
+
+    /* What left before comes back as text that is only remembered; the next scan forgets it. */
+    reserve_held(stream, past);
+    memmove(stream->held + past, stream->held, stream->count * sizeof *stream->held);
+    for (size_t i = 0; i < past; i++)
+        stream->held[i] = (struct held){.byte = stream->past[i], .kind = HELD_TEXT};
+    stream->count += past;
+    stream->sent += past;
+    stream->payload += past;
+    stream->text_known = 0;
+    stream->payload_known = 0;
+    stream->past_size = 0;
+    explicit_bzero(stream->past, sizeof stream->past);
+}
+
+void kndl_redact_text(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out)
+{
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+
+    kndl_redact_feed(stream, text, 0, out);
+    kndl_redact_flush(stream, out);
+    kndl_redact_stream_free(stream);
+}
