@@ -32,10 +32,14 @@ dev_up() {
   mkdir -p -m 700 "$DEV_DIR/keys"
   mkdir -p -m 711 "$RUN_DIR"
   choose_mode
-  install_packages
-  install_node
-  build_programs "$DEV_PRESET"
-  build_page
+  if [ -z "${KNDL_DEV_NO_BUILD:-}" ]; then
+    install_packages
+    install_node
+    build_programs "$DEV_PRESET"
+    build_page
+  else
+    install_node
+  fi
   peers_prepare
   LOWERS=$(image_lowers "$MODE")
   postgres_prepare
@@ -46,10 +50,22 @@ dev_up() {
   is_up || step "starting"
   supervisor_apply
   postgres_roles
+  write_facts
   wait_ready
   runner_keep
   sign_in
   say "kndl is ready: $HUB_URL"
+}
+
+# Where things are, for whoever drives this kndl from outside.
+write_facts() {
+  jq -n --arg hub "$HUB_URL" --arg peer "$PEER_ADDRESS" --arg run "$RUN_DIR" --arg name "$NAME" \
+    --argjson slot "$SLOT" --argjson nats "$PORT_NATS" --argjson postgres "$PORT_POSTGRES" \
+    --arg build "$DEV_BUILD" --arg mode "$MODE" \
+    '{hub_url: $hub, peer_address: $peer, run_dir: $run, name: $name, slot: $slot,
+      nats_port: $nats, postgres_port: $postgres, build: $build, mode: $mode}' \
+    >"$DEV_DIR/facts.json.new"
+  mv "$DEV_DIR/facts.json.new" "$DEV_DIR/facts.json"
 }
 
 # Until the Hub says that it is, or a reason why not has stood for long.

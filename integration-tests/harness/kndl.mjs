@@ -1,0 +1,251 @@
+// A whole kndl of a test's own: ./dev up in a folder, with ports, uids and names of its own, the
+// build with the sanitizers, and the stand-ins for Anthropic and GitHub.
+
+import { execFile, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { until } from './until.mjs';
+
+export const ROOT = fs.realpathSync(fileURLToPath(new URL('../..', import.meta.url)));
+const SCENARIOS = path.join(ROOT, 'integration-tests/peers/anthropic/scenarios');
+const UP_MS = 10 * 60 * 1000;
+const CLI_MS = 2 * 60 * 1000;
+
+// Nothing of the caller's environment but where downloads are kept.
+function environment(dir, extra) {
+  return {
+    PATH: `${path.join(ROOT, '.dev/node/bin')}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: path.join(dir, 'home'),
+    LANG: 'C.UTF-8',
+    KNDL_DEV_DIR: dir,
+    KNDL_DEV_CACHE: process.env.KNDL_DEV_CACHE ?? path.join(ROOT, '.dev/cache'),
+    KNDL_DEV_PRESET: process.env.KNDL_DEV_PRESET ?? 'dev',
+    KNDL_DEV_NO_BUILD: '1',
+    ...extra,
+  };
+}
+
+function run(file, args, { env, input, timeoutMs }) {
+  return new Promise((resolve) => {
+    const child = execFile(file, args,
+      { env, cwd: ROOT, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const code = error ? error.code ?? `killed by ${error.signal}` : 0;
+        resolve({ code, stdout, stderr });
+      });
+    child.stdin.end(input ?? '');
+  });
+}
+
+function request(url, { method = 'GET', body, headers = {}, ca } = {}) {
+  return new Promise((resolve, reject) => {
+    const isTls = url.startsWith('https:');
+    const options = { method, headers, ca, servername: 'api.anthropic.com', agent: false };
+    const req = (isTls ? https : http).request(url, options, (res) => {
+      const chunks = [];
+      res.on('data', (chunk) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () => resolve({
+        status: res.statusCode,
+        headers: res.headers,
+        text: Buffer.concat(chunks).toString('utf8'),
+      }));
+    });
+    req.on('error', reject);
+    req.end(body);
+  });
+}
+
+async function control(url, options) {
+  const answer = await request(url, options);
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.text}`);
+  return JSON.parse(answer.text);
+}
+
+// The stand-in for Anthropic, from the test's side.
+class Anthropic {
+  constructor(kndl) {
+    this.kndl = kndl;
+    this.url = `https://${kndl.facts.peer_address}/__fake`;
+    this.ca = fs.readFileSync(path.join(kndl.dir, 'tls/ca.pem'));
+  }
+
+  log(after = 0) {
+    return control(`${this.url}/log?after=${after}`, { ca: this.ca });
+  }
+
+  // Lets every block that is held go on.
+  release() {
+    return control(`${this.url}/release`, { ca: this.ca, method: 'POST' });
+  }
+
+  // How many blocks are held now.
+  async held() {
+    return (await control(`${this.url}/health`, { ca: this.ca })).held;
+  }
+
+  // A scenario's name, or the scenario itself; it holds from the next request on.
+  use(scenario) {
+    const link = path.join(this.kndl.dir, 'anthropic/scenario.json');
+    let file = path.join(SCENARIOS, `${scenario}.json`);
+    if (typeof scenario !== 'string') {
+      file = path.join(this.kndl.dir, 'anthropic/own.json');
+      const base = JSON.parse(fs.readFileSync(path.join(SCENARIOS, 'all.json'), 'utf8'));
+      fs.writeFileSync(file, JSON.stringify({ ...base, ...scenario }));
+    }
+    fs.rmSync(`${link}.new`, { force: true });
+    fs.symlinkSync(file, `${link}.new`);
+    fs.renameSync(`${link}.new`, link);
+  }
+}
+
+// The stand-in for GitHub, from the test's side.
+class GitHub {
+  constructor(kndl) {
+    this.url = `http://${kndl.facts.peer_address}`;
+  }
+
+  log(after = 0) {
+    return control(`${this.url}/__fake/log?after=${after}`);
+  }
+
+  // A JSON merge patch of the state; integration-tests/peers/github/demo.json is its form.
+  patch(state) {
+    return control(`${this.url}/__fake/state`, { method: 'PATCH', body: JSON.stringify(state) });
+  }
+
+  faults(list) {
+    return control(`${this.url}/__fake/faults`, { method: 'PUT', body: JSON.stringify(list) });
+  }
+}
+
+export class Kndl {
+  // Starts a fresh one. `env` goes to ./dev up; `scenario` as in Anthropic.use().
+  static async start(name, { scenario = 'all', env = {} } = {}) {
+    const kndl = new Kndl();
+    kndl.dir = path.join(ROOT, '.dev/flow', name);
+    kndl.extra = env;
+    if (fs.existsSync(kndl.dir)) {
+      await kndl.stop();
+      fs.rmSync(kndl.dir, { recursive: true, force: true });
+    }
+    fs.mkdirSync(path.join(kndl.dir, 'home'), { recursive: true });
+    await kndl.up();
+    kndl.anthropic.use(scenario);
+    return kndl;
+  }
+
+  async up(extra = {}) {
+    const up = await this.dev(['up'], { env: extra, timeoutMs: UP_MS });
+    if (up.code !== 0)
+      throw new Error(`./dev up failed (${up.code}):\n${up.stdout}\n${up.stderr}\n${this.tail()}`);
+    this.facts = JSON.parse(fs.readFileSync(path.join(this.dir, 'facts.json'), 'utf8'));
+    this.anthropic = new Anthropic(this);
+    this.github = new GitHub(this);
+    return up;
+  }
+
+  // The files stay, for whoever looks into why a test failed.
+  async stop() {
+    const down = await this.dev(['down'], { timeoutMs: UP_MS });
+    if (down.code !== 0) throw new Error(`./dev down failed:\n${down.stdout}\n${down.stderr}`);
+  }
+
+  dev(args, { env = {}, input, timeoutMs = CLI_MS } = {}) {
+    const whole = environment(this.dir, { ...this.extra, ...env });
+    return run(path.join(ROOT, 'dev'), args, { env: whole, input, timeoutMs });
+  }
+
+  // The kndl command, signed in as the Owner: {code, stdout, stderr}.
+  cli(args, options = {}) {
+    return this.dev(['kndl', ...args], options);
+  }
+
+  // The same, which must succeed: its standard output.
+  async ok(...args) {
+    const done = await this.cli(args);
+    if (done.code !== 0)
+      throw new Error(`kndl ${args.join(' ')}: exit ${done.code}\n${done.stdout}\n${done.stderr}`);
+    return done.stdout;
+  }
+
+  // With --json: one object a line.
+  async json(...args) {
+    return lines(await this.ok(...args, '--json'));
+  }
+
+  // A kndl command that goes on; the caller ends it.
+  spawnCli(args) {
+    return spawn(path.join(ROOT, 'dev'), ['kndl', ...args],
+      { env: environment(this.dir, this.extra), cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  // A request to the Hub; `path` begins with /.
+  hub(where, options) {
+    return request(`${this.facts.hub_url}${where}`, options);
+  }
+
+  // A public method as the Owner, by Connect's JSON: {status, body}.
+  async call(method, message, { token = this.token() } = {}) {
+    const answer = await this.hub(`/${method}`, {
+      method: 'POST',
+      body: JSON.stringify(message),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    });
+    return { status: answer.status, body: answer.text ? JSON.parse(answer.text) : null };
+  }
+
+  token() {
+    return JSON.parse(fs.readFileSync(path.join(this.dir, 'cli.json'), 'utf8')).token;
+  }
+
+  // name → {state, pid, restarts}
+  async programs() {
+    const answer = await this.dev(['programs']);
+    const rows = answer.stdout.trim().split('\n').slice(1).map((line) => line.split(' '));
+    return new Map(rows.map(([name, state, pid, , restarts]) =>
+      [name, { state, pid: Number(pid), restarts: Number(restarts) }]));
+  }
+
+  // kill -9; returns once the supervisor has it running again.
+  async kill(name) {
+    const before = (await this.programs()).get(name);
+    process.kill(before.pid, 'SIGKILL');
+    await until(`${name} runs again`, async () => {
+      const now = (await this.programs()).get(name);
+      return now.state === 'running' && now.pid !== before.pid;
+    });
+  }
+
+  async program(verb, name) {
+    await this.dev([verb, name]);
+    const wanted = verb === 'stop' ? 'stopped' : 'running';
+    await until(`${name} is ${wanted}`,
+      async () => (await this.programs()).get(name).state === wanted);
+  }
+
+  ready() {
+    return until('the Hub is ready', async () => {
+      const answer = await this.hub('/health').catch(() => null);
+      return answer?.status === 200 && JSON.parse(answer.text).ready === true;
+    });
+  }
+
+  // The last lines of each log, for a failing test's message.
+  tail(count = 5) {
+    const logs = path.join(this.dir, 'log');
+    if (!fs.existsSync(logs)) return '';
+    return fs.readdirSync(logs).filter((file) => file.endsWith('.log')).map((file) => {
+      const text = fs.readFileSync(path.join(logs, file), 'utf8').trimEnd().split('\n');
+      return `--- ${file}\n${text.slice(-count).join('\n')}`;
+    }).join('\n');
+  }
+}
+
+export function lines(text) {
+  return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+}
