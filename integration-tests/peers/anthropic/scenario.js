@@ -61,6 +61,7 @@ function pick(scenario, body) {
       step += 1;
       continue;
     }
+    if (message.role !== 'user') continue; // Claude Code's own notes, as messages of the system
     for (const text of userTexts(message)) {
       const match = matchRule(scenario.rules ?? [], text, body);
       if (!match) continue;
