@@ -12,7 +12,10 @@
 #include "kndl/rpc.h"
 #include "kndl/service.h"
 
-/* What came of a call. `response` is NULL on failure; kndl_test_done() frees it. */
+/*
+ * What came of a call; one that was deferred has come when its promise was kept (30 s at most).
+ * `response` is NULL on failure; kndl_test_done() frees it.
+ */
 struct kndl_test_answer {
     struct kndl_error err;
     ProtobufCMessage *response;
@@ -27,6 +30,11 @@ struct kndl_test_answer kndl_test_call(ProtobufCService *service, void *state, c
 struct kndl_test_answer kndl_test_runner_call(ProtobufCService *service, void *state,
                                               const char *runner, const char *method,
                                               const ProtobufCMessage *request);
+
+/* The same as a raw batch (RedactorRawService), whose Session the subject says too. */
+struct kndl_test_answer kndl_test_raw_call(ProtobufCService *service, void *state,
+                                           const char *runner, const char *session,
+                                           const ProtobufCMessage *request);
 void kndl_test_done(struct kndl_test_answer *answer);
 
 /* Runs a task once, as if its period had passed. */
@@ -45,6 +53,10 @@ const char *kndl_test_database(void);
  */
 struct kndl_test_nats {
     const char *url;
-    const char *dir; /* creds/<user>.creds */
+    const char *dir; /* creds/<user>.creds, runner-id, creds/runner-r1.creds and runner-r2.creds */
 };
 const struct kndl_test_nats *kndl_test_nats(void);
+
+/* kill -9 of that server, and its start on the same port. */
+void kndl_test_nats_kill(void);
+void kndl_test_nats_start(void);
