@@ -1,0 +1,161 @@
+/* Repo access: the cache, and what to make of a GitHub that cannot answer. */
+
+#include "access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "flight.h"
+#include "github.h"
+#include "kndl/clock.h"
+#include "kndl/env.h"
+
+enum {
+    REFUSAL_MS_MAX = 30 * 1000,
+    RETRY_MS = 10 * 1000, /* a GitHub that could not answer is asked again then */
+};
+
+int64_t access_ttl_ms(void)
+{
+    int64_t ttl_ms = 0;
+
+    /* settings_check() saw to it before there was a worker. */
+    (void)kndl_env_get_i64("HUB_REPO_ACCESS_TTL_MS", ACCESS_TTL_MS_LEAST, ACCESS_TTL_MS_MOST,
+                           &ttl_ms, NULL);
+    return ttl_ms;
+}
+
+/* Until when this counts without asking; in the past: ask. */
+static int64_t fresh_until_ms(const struct access *access)
+{
+    int64_t ttl_ms = access_ttl_ms();
+
+    if (!access->is_known)
+        return 0;
+    if (!access->is_allowed)
+        return access->checked_at_ms + (ttl_ms < REFUSAL_MS_MAX ? ttl_ms : REFUSAL_MS_MAX);
+    if (access->tried_at_ms > access->checked_at_ms)
+        return access->tried_at_ms + (ttl_ms < RETRY_MS ? ttl_ms : RETRY_MS);
+    return access->checked_at_ms + ttl_ms;
+}
+
+static bool is_undecided(enum kndl_code code)
+{
+    return code == KNDL_UNAVAILABLE || code == KNDL_RESOURCE_EXHAUSTED;
+}
+
+static int list_now(struct repo_access *repo_access, struct kndl_arena *arena,
+                    struct kndl_error *err)
+{
+    int64_t now_ms = kndl_clock_wall_ms();
+    struct repo *repos;
+    size_t count;
+
+    if (github_list_repos(repo_access->github, arena, &repos, &count, err) < 0)
+        return -1;
+    return store_keep_listing(repo_access->store, repos, count, now_ms, err);
+}
+
+int access_list(struct repo_access *repo_access, int64_t max_age_ms, struct kndl_arena *arena,
+                struct kndl_error *err)
+{
+    struct kndl_error cause = {0};
+    int64_t listed_at_ms;
+    bool is_first;
+
+    if (store_find_listing(repo_access->store, arena, &listed_at_ms, err) < 0)
+        return -1;
+    if (listed_at_ms > 0 && kndl_clock_wall_ms() - listed_at_ms < max_age_ms)
+        return 0;
+
+    int result = flight_begin("repos", &is_first, &cause);
+    if (result == 0 && is_first) {
+        result = list_now(repo_access, arena, &cause);
+        flight_end("repos");
+    }
+    if (result == 0 || (is_undecided(cause.code) && listed_at_ms > 0))
+        return 0;
+    return kndl_fail(err, is_undecided(cause.code) ? KNDL_UNAVAILABLE : cause.code, "%s",
+                     cause.message);
+}
+
+/* Asks GitHub and keeps what it says. */
+static int ask(struct repo_access *repo_access, const struct person *person, int64_t repo_id,
+               struct kndl_arena *arena, struct kndl_error *err)
+{
+    int64_t now_ms = kndl_clock_wall_ms();
+    struct kndl_error cause = {0};
+    struct repo repo;
+    bool yes = false;
+
+    if (access_list(repo_access, access_ttl_ms(), arena, err) < 0)
+        return -1;
+    /* One that the App is not installed on is a no that GitHub gave with the listing. */
+    if (store_find_repo(repo_access->store, repo_id, arena, &repo, &cause) < 0) {
+        if (cause.code != KNDL_NOT_FOUND)
+            return kndl_fail(err, cause.code, "%s", cause.message);
+    } else if (repo.is_installed && github_check_collaborator(repo_access->github, &repo,
+                                                              person->login, &yes, err) < 0) {
+        return -1;
+    }
+    return store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, err);
+}
+
+/* Asks once for all who want to know the same, and reads what is known then. */
+static int refresh(struct repo_access *repo_access, const struct person *person,
+                   struct access *access, struct kndl_arena *arena, struct kndl_error *err)
+{
+    char key[FLIGHT_KEY_SIZE];
+    bool is_first;
+
+    snprintf(key, sizeof key, "%s/%" PRId64, person->id, access->repo_id);
+    int result = flight_begin(key, &is_first, err);
+    if (result == 0 && is_first) {
+        result = ask(repo_access, person, access->repo_id, arena, err);
+        if (result < 0 && is_undecided(err->code))
+            (void)store_keep_try(repo_access->store, person->id, access->repo_id,
+                                 kndl_clock_wall_ms(), NULL);
+        flight_end(key);
+    }
+    if (result < 0)
+        return -1;
+    return store_find_access(repo_access->store, person->id, &access->repo_id, 1, arena, access,
+                             err);
+}
+
+int access_check(struct repo_access *repo_access, const struct person *person,
+                 const int64_t *repo_ids, size_t count, struct kndl_arena *arena, bool *ret_allowed,
+                 int64_t *ret_until_ms, struct kndl_error *err)
+{
+    struct access *access = kndl_arena_alloc(arena, (count + 1) * sizeof *access);
+    int64_t until_ms = kndl_clock_wall_ms() + access_ttl_ms();
+    struct kndl_error last = {0};
+    size_t known = 0;
+
+    if (store_find_access(repo_access->store, person->id, repo_ids, count, arena, access, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        int64_t now_ms = kndl_clock_wall_ms();
+
+        if (fresh_until_ms(&access[i]) <= now_ms) {
+            struct kndl_error cause = {0};
+
+            if (refresh(repo_access, person, &access[i], arena, &cause) < 0) {
+                if (!is_undecided(cause.code))
+                    return kndl_fail(err, cause.code, "%s", cause.message);
+                last = cause;
+            }
+        }
+        int64_t fresh_ms = fresh_until_ms(&access[i]);
+        if (fresh_ms <= now_ms)
+            fresh_ms = now_ms + (access_ttl_ms() < RETRY_MS ? access_ttl_ms() : RETRY_MS);
+        if (fresh_ms < until_ms)
+            until_ms = fresh_ms;
+        known += access[i].is_known;
+        ret_allowed[i] = access[i].is_known && access[i].is_allowed;
+    }
+    if (known == 0 && last.code != KNDL_OK)
+        return kndl_fail(err, KNDL_UNAVAILABLE, "%s", last.message);
+    *ret_until_ms = until_ms;
+    return 0;
+}

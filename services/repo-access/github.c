@@ -1,0 +1,386 @@
+/* GitHub's endpoints, as a GitHub App's installation sees them. */
+
+#include "github.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "github_api.h"
+#include "kndl/clock.h"
+#include "kndl/log.h"
+#include "kndl/mem.h"
+
+enum {
+    PER_PAGE = 100,
+    PAGES_MAX = 100,
+    REPOS_MAX = 5000,
+    INSTALLATIONS_MAX = 64,
+    TOKEN_MARGIN_MS = 5 * 60 * 1000,
+    PATH_SIZE = 512,
+};
+
+/* Reads metadata of an installation's Repos and nothing else; kept until shortly before its end. */
+struct reader {
+    int64_t installation_id;
+    struct kndl_secret token;
+    int64_t expires_at_ms;
+};
+
+struct github {
+    struct github_api *api;
+    struct reader readers[INSTALLATIONS_MAX];
+    size_t next_reader; /* the one to replace when all are taken */
+};
+
+int github_open(struct github **ret_github, struct kndl_error *err)
+{
+    struct github *github = kndl_new0(struct github);
+
+    if (github_api_open(&github->api, err) < 0) {
+        github_close(github);
+        return -1;
+    }
+    *ret_github = github;
+    return 0;
+}
+
+void github_close(struct github *github)
+{
+    if (github == NULL)
+        return;
+    for (size_t i = 0; i < INSTALLATIONS_MAX; i++)
+        kndl_secret_done(&github->readers[i].token);
+    github_api_close(github->api);
+    free(github);
+}
+
+bool github_has_app(const struct github *github)
+{
+    return github_api_has_app(github->api);
+}
+
+/* GitHub said something that its documentation does not: it decides nothing. */
+static int unexpected(const struct github_answer *answer, const char *what, struct kndl_error *err)
+{
+    kndl_log(KNDL_WARNING, "GitHub gave an answer that is not understood", KNDL_STR("to", what),
+             KNDL_I64("status", answer->status), KNDL_STR("says", github_answer_message(answer)));
+    return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub gave an answer that is not understood");
+}
+
+static const char *copy_text(struct kndl_arena *arena, const struct kndl_value *object,
+                             const char *key)
+{
+    return kndl_arena_copy(arena, kndl_json_text(kndl_json_get(object, key), ""));
+}
+
+/* Logins and names of Repos go into paths: GitHub's own alphabet and nothing else. */
+static bool is_plain(const char *text, const char *also)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
+
+    if (text[0] == '\0' || strlen(text) > 200)
+        return false;
+    for (; *text != '\0'; text++)
+        if (strchr(alphabet, *text) == NULL && strchr(also, *text) == NULL)
+            return false;
+    return true;
+}
+
+int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,
+                     struct github_user *ret_user, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+    char path[PATH_SIZE];
+
+    /* "[bot]" ends the logins of Apps, which are nobody who signs in. */
+    if (!is_plain(login, "_"))
+        return kndl_fail(err, KNDL_NOT_FOUND, "GitHub knows nobody of that login");
+    snprintf(path, sizeof path, "/users/%s", login);
+    if (github_api_ask(github->api, &(struct github_question){.method = "GET", .path = path},
+                       &answer, err) < 0)
+        return -1;
+    if (answer.status == 404)
+        return kndl_fail(err, KNDL_NOT_FOUND, "GitHub knows nobody of the login %s", login);
+
+    const struct kndl_value *user = answer.json == NULL ? NULL : kndl_json_root(answer.json);
+    *ret_user = (struct github_user){
+        .id = kndl_json_i64(kndl_json_get(user, "id"), 0),
+        .login = copy_text(arena, user, "login"),
+        .name = copy_text(arena, user, "name"),
+    };
+    if (answer.status != 200 || ret_user->id <= 0 || ret_user->login[0] == '\0')
+        return unexpected(&answer, "user", err);
+    return 0;
+}
+
+/* "2026-11-29T18:30:00Z", 0 if it is not that. */
+static int64_t time_of(const char *text)
+{
+    struct tm tm = {0};
+
+    return strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) == NULL ? 0 : (int64_t)timegm(&tm) * 1000;
+}
+
+/* Asks for an installation's token. KNDL_NOT_FOUND: it is gone, suspended or may not do that. */
+static int ask_token(struct github *github, int64_t installation_id, const char *body,
+                     struct github_answer *ret_answer, struct kndl_error *err)
+{
+    char path[PATH_SIZE];
+
+    snprintf(path, sizeof path, "/app/installations/%" PRId64 "/access_tokens", installation_id);
+    if (github_api_ask(
+            github->api,
+            &(struct github_question){.method = "POST", .path = path, .as_app = true, .body = body},
+            ret_answer, err) < 0)
+        return -1;
+    switch (ret_answer->status) {
+    case 201:
+        return 0;
+    case 403: /* suspended; rate limits have been sorted out */
+    case 404: /* uninstalled */
+    case 422: /* not this Repo, or not these permissions */
+        return kndl_fail(err, KNDL_NOT_FOUND, "the GitHub App may not do this");
+    default:
+        return unexpected(ret_answer, "token", err);
+    }
+}
+
+static int read_token(const struct github_answer *answer, struct kndl_secret *ret_token,
+                      int64_t *ret_expires_at_ms, struct kndl_error *err)
+{
+    const struct kndl_value *root = answer->json == NULL ? NULL : kndl_json_root(answer->json);
+    const char *token = kndl_json_text(kndl_json_get(root, "token"), "");
+    int64_t expires_at_ms = time_of(kndl_json_text(kndl_json_get(root, "expires_at"), ""));
+
+    if (token[0] == '\0' || expires_at_ms == 0)
+        return unexpected(answer, "token", err);
+    kndl_secret_copy(ret_token, kndl_slice_of(token));
+    *ret_expires_at_ms = expires_at_ms;
+    return 0;
+}
+
+static struct reader *reader_of(struct github *github, int64_t installation_id)
+{
+    for (size_t i = 0; i < INSTALLATIONS_MAX; i++)
+        if (github->readers[i].installation_id == installation_id)
+            return &github->readers[i];
+
+    struct reader *reader = &github->readers[github->next_reader++ % INSTALLATIONS_MAX];
+    kndl_secret_done(&reader->token);
+    *reader = (struct reader){.installation_id = installation_id};
+    return reader;
+}
+
+static int renew(struct github *github, struct reader *reader, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+
+    kndl_secret_done(&reader->token);
+    reader->expires_at_ms = 0;
+    if (ask_token(github, reader->installation_id, "{\"permissions\":{\"metadata\":\"read\"}}",
+                  &answer, err) < 0)
+        return -1;
+    return read_token(&answer, &reader->token, &reader->expires_at_ms, err);
+}
+
+/* Asks as an installation. A token that is refused is made new once, then it is given up. */
+static int ask_as_installation(struct github *github, int64_t installation_id, const char *path,
+                               struct github_answer *ret_answer, struct kndl_error *err)
+{
+    struct reader *reader = reader_of(github, installation_id);
+
+    for (int i = 0; i < 2; i++) {
+        if (reader->expires_at_ms - TOKEN_MARGIN_MS <= kndl_clock_wall_ms() &&
+            renew(github, reader, err) < 0)
+            return -1;
+        if (github_api_ask(
+                github->api,
+                &(struct github_question){.method = "GET", .path = path, .token = &reader->token},
+                ret_answer, err) < 0)
+            return -1;
+        if (ret_answer->status != 401)
+            return 0;
+        reader->expires_at_ms = 0;
+        if (i == 0)
+            github_answer_done(ret_answer);
+    }
+    return unexpected(ret_answer, "installation", err);
+}
+
+static struct repo read_repo(const struct kndl_value *value, int64_t installation_id,
+                             struct kndl_arena *arena)
+{
+    return (struct repo){
+        .id = kndl_json_i64(kndl_json_get(value, "id"), 0),
+        .name = copy_text(arena, value, "full_name"),
+        .installation_id = installation_id,
+        .default_branch = copy_text(arena, value, "default_branch"),
+        .is_private = kndl_json_bool(kndl_json_get(value, "private"), true),
+        .description = copy_text(arena, value, "description"),
+        .is_installed = true,
+    };
+}
+
+/* The Repos that were found so far. */
+struct list {
+    struct repo *repos;
+    size_t count;
+};
+
+static int list_installation(struct github *github, int64_t installation_id,
+                             struct kndl_arena *arena, struct list *list, struct kndl_error *err)
+{
+    char path[PATH_SIZE];
+    bool has_next = true;
+
+    for (int page = 1; has_next && page <= PAGES_MAX; page++) {
+        KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+
+        snprintf(path, sizeof path, "/installation/repositories?per_page=%d&page=%d", PER_PAGE,
+                 page);
+        if (ask_as_installation(github, installation_id, path, &answer, err) < 0)
+            return -1;
+        if (answer.status != 200)
+            return unexpected(&answer, "Repos", err);
+
+        const struct kndl_value *repos = kndl_json_get(kndl_json_root(answer.json), "repositories");
+        for (size_t i = 0; i < kndl_json_count(repos); i++) {
+            if (list->count == REPOS_MAX)
+                return kndl_fail(err, KNDL_UNAVAILABLE,
+                                 "the GitHub App is installed on more than %d Repos", REPOS_MAX);
+            struct repo repo = read_repo(kndl_json_at(repos, i), installation_id, arena);
+            if (repo.id > 0 && repo.name[0] != '\0')
+                list->repos[list->count++] = repo;
+        }
+        has_next = answer.has_next;
+    }
+    return 0;
+}
+
+/* One whose suspension or end is only seen now has no Repos; all else stops the listing. */
+static int list_live_installation(struct github *github, const struct kndl_value *installation,
+                                  struct kndl_arena *arena, struct list *list,
+                                  struct kndl_error *err)
+{
+    int64_t id = kndl_json_i64(kndl_json_get(installation, "id"), 0);
+    enum kndl_json_kind suspended = kndl_json_kind(kndl_json_get(installation, "suspended_at"));
+    struct kndl_error cause = {0};
+
+    if (suspended == KNDL_JSON_STRING) {
+        kndl_log(KNDL_WARNING, "an installation of the GitHub App is suspended",
+                 KNDL_I64("installation", id));
+        return 0;
+    }
+    if (list_installation(github, id, arena, list, &cause) < 0 && cause.code != KNDL_NOT_FOUND)
+        return kndl_fail(err, cause.code, "%s", cause.message);
+    return 0;
+}
+
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
+                      size_t *ret_count, struct kndl_error *err)
+{
+    struct list list = {.repos = kndl_arena_alloc(arena, REPOS_MAX * sizeof *list.repos)};
+    char path[PATH_SIZE];
+    bool has_next = github_has_app(github);
+
+    for (int page = 1; has_next && page <= PAGES_MAX; page++) {
+        KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+
+        snprintf(path, sizeof path, "/app/installations?per_page=%d&page=%d", PER_PAGE, page);
+        if (github_api_ask(github->api,
+                           &(struct github_question){.method = "GET", .path = path, .as_app = true},
+                           &answer, err) < 0)
+            return -1;
+        if (answer.status != 200)
+            return unexpected(&answer, "installations", err);
+        const struct kndl_value *installations = kndl_json_root(answer.json);
+        for (size_t i = 0; i < kndl_json_count(installations); i++)
+            if (list_live_installation(github, kndl_json_at(installations, i), arena, &list, err) <
+                0)
+                return -1;
+        has_next = answer.has_next;
+    }
+    *ret_repos = list.repos;
+    *ret_count = list.count;
+    return 0;
+}
+
+int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
+                              bool *ret_yes, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+    struct kndl_error cause = {0};
+    char path[PATH_SIZE];
+
+    if (!is_plain(login, "_") || !is_plain(repo->name, "._/"))
+        return kndl_fail(err, KNDL_UNAVAILABLE, "a name of GitHub's is not understood");
+    snprintf(path, sizeof path, "/repos/%s/collaborators/%s", repo->name, login);
+    if (ask_as_installation(github, repo->installation_id, path, &answer, &cause) < 0) {
+        if (cause.code != KNDL_NOT_FOUND)
+            return kndl_fail(err, cause.code, "%s", cause.message);
+        *ret_yes = false;
+        return 0;
+    }
+    if (answer.status != 204 && answer.status != 404)
+        return unexpected(&answer, "collaborator", err);
+    *ret_yes = answer.status == 204;
+    return 0;
+}
+
+/* What was given must be what was asked for: that Repo alone, no permission more. */
+static bool is_as_asked(const struct github_answer *answer, const struct repo *repo,
+                        const char *level)
+{
+    const struct kndl_value *root = kndl_json_root(answer->json);
+    const struct kndl_value *repos = kndl_json_get(root, "repositories");
+    const struct kndl_value *permissions = kndl_json_get(root, "permissions");
+
+    if (kndl_json_count(repos) != 1 ||
+        kndl_json_i64(kndl_json_get(kndl_json_at(repos, 0), "id"), 0) != repo->id)
+        return false;
+    for (size_t i = 0; i < kndl_json_count(permissions); i++) {
+        const char *name;
+        const char *given = kndl_json_text(kndl_json_member(permissions, i, &name), "");
+
+        if (strcmp(name, "contents") == 0
+                ? strcmp(given, level) != 0
+                : strcmp(name, "metadata") != 0 || strcmp(given, "read") != 0)
+            return false;
+    }
+    return true;
+}
+
+int github_mint(struct github *github, const struct repo *repo, bool write,
+                struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+    const char *level = write ? "write" : "read";
+    struct kndl_error cause = {0};
+    char body[160];
+
+    snprintf(body, sizeof body,
+             "{\"repository_ids\":[%" PRId64 "],"
+             "\"permissions\":{\"contents\":\"%s\",\"metadata\":\"read\"}}",
+             repo->id, level);
+    if (ask_token(github, repo->installation_id, body, &answer, &cause) < 0)
+        return cause.code == KNDL_NOT_FOUND
+                   ? kndl_fail(err, KNDL_FAILED_PRECONDITION,
+                               "the GitHub App may not %s %s; is it installed there?",
+                               write ? "write to" : "read", repo->name)
+                   : kndl_fail(err, cause.code, "%s", cause.message);
+    if (answer.json == NULL || !is_as_asked(&answer, repo, level)) {
+        kndl_log(KNDL_ERROR, "GitHub gave a token for other than was asked for");
+        return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub gave an answer that is not understood");
+    }
+    if (read_token(&answer, &ret_token->token, &ret_token->expires_at_ms, err) < 0)
+        return -1;
+    ret_token->repo_name = copy_text(
+        arena, kndl_json_at(kndl_json_get(kndl_json_root(answer.json), "repositories"), 0),
+        "full_name");
+    return 0;
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+/*
+ * What repo-access asks of GitHub, as the GitHub App. The only file that knows its endpoints.
+ *
+ * One thread at a time. The codes say what the answer is worth: KNDL_OK and KNDL_NOT_FOUND decide;
+ * KNDL_UNAVAILABLE means that GitHub could not answer (no connection, its own failure, a rate
+ * limit), so that nobody may gain or lose anything by it. Texts live in the arena.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kndl/arena.h"
+#include "kndl/error.h"
+#include "kndl/secret.h"
+#include "store.h"
+
+struct github;
+
+struct github_user {
+    int64_t id;
+    const char *login; /* as GitHub spells it */
+    const char *name;  /* "" if they gave none */
+};
+
+/* An installation token for one Repo. The caller calls kndl_secret_done() on `token`. */
+struct github_token {
+    struct kndl_secret token;
+    int64_t expires_at_ms;
+    const char *repo_name; /* as it is now */
+};
+
+/* Reads the App's key. Without GITHUB_APP_ID there is no App: nothing is listed, nothing minted. */
+int github_open(struct github **ret_github, struct kndl_error *err);
+void github_close(struct github *github);
+bool github_has_app(const struct github *github);
+
+/* An account by its login. KNDL_NOT_FOUND: there is none. */
+int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,
+                     struct github_user *ret_user, struct kndl_error *err);
+
+/* Every Repo of every installation that is not suspended; all or nothing. */
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
+                      size_t *ret_count, struct kndl_error *err);
+
+/*
+ * Is that account a collaborator (of the Repo itself, by team, by base permission, as owner)? An
+ * installation that is gone or suspended is a no.
+ */
+int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
+                              bool *ret_yes, struct kndl_error *err);
+
+/*
+ * A new token for that Repo alone, by its id, so that a rename or a name used again cannot widen
+ * it: contents read, or contents write. KNDL_FAILED_PRECONDITION: the App is not (or no longer)
+ * installed on it, or may not do this; the message says so to people.
+ */
+int github_mint(struct github *github, const struct repo *repo, bool write,
+                struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err);

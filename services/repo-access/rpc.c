@@ -1,0 +1,116 @@
+/* RepoAccessService: what people ask of themselves and of the Repos that they may see. */
+
+#include "rpc.h"
+
+#include <string.h>
+
+#include "access.h"
+#include "kndl/clock.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/rpc.h"
+#include "store.h"
+
+#define V1(name) Kndl__RepoAccess__V1__##name
+
+V1(Person) *rpc_person(const struct person *person, struct kndl_arena *arena)
+{
+    V1(Person) *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (V1(Person))KNDL__REPO_ACCESS__V1__PERSON__INIT;
+    out->id = (char *)person->id;
+    out->login = (char *)person->login;
+    out->name = (char *)person->name;
+    out->github_id = person->github_id;
+    out->is_owner = person->is_owner;
+    return out;
+}
+
+V1(Repo) *rpc_repo(const struct repo *repo, struct kndl_arena *arena)
+{
+    V1(Repo) *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (V1(Repo))KNDL__REPO_ACCESS__V1__REPO__INIT;
+    out->id = repo->id;
+    out->name = (char *)repo->name;
+    out->default_branch = (char *)repo->default_branch;
+    out->is_private = repo->is_private;
+    out->description = (char *)repo->description;
+    return out;
+}
+
+/* The person who asks. One who was removed since the gateway looked is nobody any more. */
+static int find_caller(struct kndl_call *call, struct person *ret_person)
+{
+    struct repo_access *repo_access = call->state;
+    struct kndl_error cause = {0};
+
+    if (store_find_person(repo_access->store, call->actor.id, call->arena, ret_person, &cause) <
+            0 &&
+        cause.code != KNDL_NOT_FOUND)
+        return kndl_fail(&call->err, cause.code, "%s", cause.message);
+    if (cause.code != KNDL_OK || !ret_person->is_member)
+        return kndl_fail(&call->err, KNDL_UNAUTHENTICATED, "sign in");
+    return 0;
+}
+
+static int who_am_i(struct kndl_call *call, const V1(WhoAmIRequest) *req, V1(WhoAmIResponse) *resp)
+{
+    struct person person;
+
+    (void)req;
+    if (find_caller(call, &person) < 0)
+        return -1;
+    resp->person = rpc_person(&person, call->arena);
+    return 0;
+}
+
+static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
+                      V1(ListReposResponse) *resp)
+{
+    struct repo_access *repo_access = call->state;
+    struct person person;
+    struct repo *repos;
+    size_t count;
+    int64_t until_ms;
+
+    (void)req;
+    if (find_caller(call, &person) < 0 ||
+        access_list(repo_access, access_ttl_ms(), call->arena, &call->err) < 0 ||
+        store_list_repos(repo_access->store, call->arena, &repos, &count, &call->err) < 0)
+        return -1;
+
+    int64_t *ids = kndl_arena_alloc(call->arena, (count + 1) * sizeof *ids);
+    bool *allowed = kndl_arena_alloc(call->arena, count + 1);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = repos[i].id;
+    if (access_check(repo_access, &person, ids, count, call->arena, allowed, &until_ms,
+                     &call->err) < 0)
+        return -1;
+
+    resp->repos = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->repos);
+    for (size_t i = 0; i < count; i++)
+        if (allowed[i])
+            resp->repos[resp->n_repos++] = rpc_repo(&repos[i], call->arena);
+    return 0;
+}
+
+static int sign_out(struct kndl_call *call, const V1(SignOutRequest) *req,
+                    V1(SignOutResponse) *resp)
+{
+    struct repo_access *repo_access = call->state;
+
+    (void)resp;
+    if (req->credential_hash.len != KNDL_HASH_BYTES)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "credential_hash is missing");
+    return store_revoke_credential(repo_access->store, req->credential_hash.data, call->actor.id,
+                                   kndl_clock_wall_ms(), &call->err);
+}
+
+KNDL_RPC(V1, RepoAccessService, WhoAmI, who_am_i)
+KNDL_RPC(V1, RepoAccessService, ListRepos, list_repos)
+KNDL_RPC(V1, RepoAccessService, SignOut, sign_out)
+
+static V1(RepoAccessService_Service) service =
+    KNDL__REPO_ACCESS__V1__REPO_ACCESS_SERVICE__INIT(rpc_);
+
+ProtobufCService *const repo_access_service = &service.base;

@@ -1,0 +1,57 @@
+-- Repos, and who may see them.
+
+-- name: find_listing
+-- When the Repos were last listed. No row: never.
+SELECT listed_at FROM listing;
+
+-- name: forget_repos
+-- Before the Repos of a new listing are kept, in the same transaction.
+UPDATE repo SET is_installed = false WHERE is_installed;
+
+-- name: keep_repo
+-- $1 id, $2 name, $3 installation, $4 default branch, $5 is private, $6 description.
+INSERT INTO repo (id, name, installation_id, default_branch, is_private, description, is_installed)
+VALUES ($1, $2, $3, $4, $5, $6, true)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, installation_id = excluded.installation_id,
+    default_branch = excluded.default_branch, is_private = excluded.is_private,
+    description = excluded.description, is_installed = true;
+
+-- name: keep_listing
+-- $1 now.
+INSERT INTO listing (listed_at) VALUES ($1)
+ON CONFLICT (is_only) DO UPDATE SET listed_at = excluded.listed_at;
+
+-- name: find_repo
+-- $1 id. No row: never seen.
+SELECT id, name, installation_id, default_branch, is_private, description, is_installed
+FROM repo WHERE id = $1;
+
+-- name: find_repo_by_name
+-- $1 owner/name in any case. An installed one comes first, then the newest.
+SELECT id, name, installation_id, default_branch, is_private, description, is_installed
+FROM repo WHERE lower(name) = lower($1) ORDER BY is_installed DESC, id DESC LIMIT 1;
+
+-- name: list_repos
+SELECT id, name, installation_id, default_branch, is_private, description, is_installed
+FROM repo WHERE is_installed ORDER BY lower(name), id LIMIT 5000;
+
+-- name: rename_repo
+-- $1 id, $2 name.
+UPDATE repo SET name = $2 WHERE id = $1;
+
+-- name: find_access
+-- $1 person, $2 Repos. A row for each that GitHub was asked about: Repo, is allowed, checked at,
+-- tried at.
+SELECT repo_id, is_allowed, checked_at, tried_at FROM access
+WHERE person_id = $1 AND repo_id = ANY($2::bigint[]);
+
+-- name: keep_access
+-- $1 person, $2 Repo, $3 is allowed, $4 now.
+INSERT INTO access (person_id, repo_id, is_allowed, checked_at, tried_at)
+VALUES ($1, $2, $3, $4, $4)
+ON CONFLICT (person_id, repo_id) DO UPDATE SET is_allowed = excluded.is_allowed,
+    checked_at = excluded.checked_at, tried_at = excluded.tried_at;
+
+-- name: keep_try
+-- $1 person, $2 Repo, $3 now: GitHub could not answer.
+UPDATE access SET tried_at = $3 WHERE person_id = $1 AND repo_id = $2;
