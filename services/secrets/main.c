@@ -1,0 +1,75 @@
+/*
+ * secrets: the only one that decrypts what is kept.
+ *
+ * Answers the three services of kndl.secrets.v1, tells sessions of setup tokens that changed, owns
+ * the database schema "secrets". It asks nobody.
+ */
+
+#include <stdlib.h>
+
+#include "changes.h"
+#include "kndl/mem.h"
+#include "kndl/secret.h"
+#include "kndl/service.h"
+#include "peers.h"
+#include "rpc.h"
+#include "store.h"
+
+static void close_worker(void *state)
+{
+    struct secrets *secrets = state;
+
+    peers_close(secrets->peers);
+    store_close(secrets->store);
+    free(secrets);
+}
+
+static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error *err)
+{
+    struct secrets *secrets = kndl_new0(struct secrets);
+
+    if (store_open(&secrets->store, err) < 0 || peers_open(bus, &secrets->peers, err) < 0) {
+        close_worker(secrets);
+        return -1;
+    }
+    *ret_state = secrets;
+    return 0;
+}
+
+static int prepare(struct kndl_error *err)
+{
+    if (kndl_secret_guard_process(err) < 0)
+        return -1;
+    return store_migrate(err);
+}
+
+static const struct kndl_env env[] = {
+    {"HUB_DATABASE_URL", NULL, "PostgreSQL, as the role that owns schema secrets"},
+    {"HUB_SECRETS_KEY_FILE", NULL, "the keys that values are sealed with; the first one seals"},
+    {NULL, NULL, NULL},
+};
+
+static ProtobufCService *const *const answers[] = {
+    &secrets_service,
+    &secrets_internal_service,
+    &secrets_runner_service,
+    NULL,
+};
+
+static const struct kndl_task *const tasks[] = {&changes_task, NULL};
+
+static const struct kndl_service service = {
+    .name = "secrets",
+    .env = env,
+    .answers = answers,
+    .tasks = tasks,
+    .arena = KNDL_ARENA_SECRET,
+    .prepare = prepare,
+    .open = open_worker,
+    .close = close_worker,
+};
+
+int main(int argc, char **argv)
+{
+    return kndl_service_main(&service, argc, argv);
+}

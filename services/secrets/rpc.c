@@ -1,0 +1,84 @@
+/* SecretsService: what people do with their own secrets. No value ever comes back out of here. */
+
+#include "rpc.h"
+
+#include "changes.h"
+#include "kndl/clock.h"
+#include "kndl/rpc.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "setup_token.h"
+#include "store.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+
+static V1(SetupToken) *rpc_token(const struct setup_token *token, struct kndl_arena *arena)
+{
+    V1(SetupToken) *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (V1(SetupToken))KNDL__SECRETS__V1__SETUP_TOKEN__INIT;
+    out->set_at_ms = token->set_at_ms;
+    out->expires_at_ms = token->expires_at_ms;
+    out->version = token->version;
+    return out;
+}
+
+static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest) *req,
+                           V1(SetSetupTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    int64_t now_ms = kndl_clock_wall_ms();
+    struct setup_token token;
+    struct kndl_slice value;
+    bool changed;
+
+    if (req->request_id[0] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
+    if (setup_token_read(req->token, &value, &call->err) < 0 ||
+        store_set_token(secrets->store, call->actor.id, req->request_id, value, now_ms,
+                        now_ms + SETUP_TOKEN_LIFE_MS, call->arena, &token, &changed,
+                        &call->err) < 0)
+        return -1;
+    resp->setup_token = rpc_token(&token, call->arena);
+    if (changed)
+        call->wake = &changes_task;
+    return 0;
+}
+
+static int remove_setup_token(struct kndl_call *call, const V1(RemoveSetupTokenRequest) *req,
+                              V1(RemoveSetupTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    bool changed;
+
+    (void)resp;
+    if (req->request_id[0] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
+    if (store_remove_token(secrets->store, call->actor.id, req->request_id, kndl_clock_wall_ms(),
+                           call->arena, &changed, &call->err) < 0)
+        return -1;
+    if (changed)
+        call->wake = &changes_task;
+    return 0;
+}
+
+static int get_setup_token(struct kndl_call *call, const V1(GetSetupTokenRequest) *req,
+                           V1(GetSetupTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    struct setup_token token;
+
+    (void)req;
+    if (store_find_token(secrets->store, call->actor.id, call->arena, &token, &call->err) < 0)
+        return -1;
+    if (token.exists)
+        resp->setup_token = rpc_token(&token, call->arena);
+    return 0;
+}
+
+KNDL_RPC(V1, SecretsService, SetSetupToken, set_setup_token)
+KNDL_RPC(V1, SecretsService, RemoveSetupToken, remove_setup_token)
+KNDL_RPC(V1, SecretsService, GetSetupToken, get_setup_token)
+
+static V1(SecretsService_Service) service = KNDL__SECRETS__V1__SECRETS_SERVICE__INIT(rpc_);
+
+ProtobufCService *const secrets_service = &service.base;

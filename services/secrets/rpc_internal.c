@@ -1,0 +1,117 @@
+/* SecretsInternalService: sessions says who runs what, redactor asks what to mask. */
+
+#include "rpc.h"
+
+#include <string.h>
+
+#include "kndl/id.h"
+#include "kndl/rpc.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "store.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+
+/* A shorter value would mask half of every text (RD-06). */
+enum { VALUE_BYTES_LEAST = 4, VALUE_BYTES_MOST = 64 * 1024, NAME_CHARS_MOST = 100 };
+
+static int check_setup_token(struct kndl_call *call, const V1(CheckSetupTokenRequest) *req,
+                             V1(CheckSetupTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    struct setup_token token;
+
+    if (store_find_token(secrets->store, req->person_id, call->arena, &token, &call->err) < 0)
+        return -1;
+    resp->exists = token.exists;
+    resp->version = token.version;
+    return 0;
+}
+
+static int put_assignment(struct kndl_call *call, const V1(PutAssignmentRequest) *req,
+                          V1(PutAssignmentResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct assignment assignment = {
+        .session_id = req->session_id,
+        .run = req->run,
+        .runner_id = req->runner_id,
+        .creator_id = req->creator_id,
+        .repo_id = req->repo_id,
+        .phase = (enum phase)req->phase,
+    };
+
+    if (!kndl_id_is_valid(req->session_id))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "session_id is not an id");
+    if (assignment.phase < PHASE_MADE || assignment.phase > PHASE_PURGED)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "phase %d is none", req->phase);
+    if (req->run < 0 || req->runner_id[0] == '\0' || req->creator_id[0] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "run, runner_id or creator_id is missing");
+    return store_put_assignment(secrets->store, &assignment, call->arena, &resp->mask_version,
+                                &call->err);
+}
+
+static int put_mask(struct kndl_call *call, const V1(PutMaskRequest) *req,
+                    V1(PutMaskResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    size_t size = strlen(req->value);
+
+    if (req->name[0] == '\0' || strlen(req->name) > NAME_CHARS_MOST)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name is missing or too long");
+    if (size < VALUE_BYTES_LEAST || size > VALUE_BYTES_MOST)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the value has %zu bytes; it must have %d to %d", size, VALUE_BYTES_LEAST,
+                         VALUE_BYTES_MOST);
+    return store_put_mask(secrets->store, req->session_id, req->name, kndl_slice_of(req->value),
+                          call->arena, &resp->mask_version, &call->err);
+}
+
+static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req,
+                        V1(GetMaskSetResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct run run = {
+        .session_id = req->session_id,
+        .run = req->run,
+        .runner_id = req->runner_id[0] == '\0' ? NULL : req->runner_id,
+    };
+    struct mask_set set;
+    int result;
+
+    if (req->session_id[0] != '\0')
+        result = store_list_masks(secrets->store, &run, call->arena, &set, &call->err);
+    else if (req->creator_id[0] != '\0')
+        result =
+            store_list_person_masks(secrets->store, req->creator_id, call->arena, &set, &call->err);
+    else
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "session_id or creator_id is missing");
+    if (result < 0)
+        return -1;
+    if (set.version < req->at_least)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the mask set is at version %lld",
+                         (long long)set.version);
+
+    resp->version = set.version;
+    resp->values = kndl_arena_alloc(call->arena, (set.count + 1) * sizeof *resp->values);
+    for (size_t i = 0; i < set.count; i++) {
+        V1(GetMaskSetResponse__Value) *value = kndl_arena_alloc(call->arena, sizeof *value);
+
+        *value =
+            (V1(GetMaskSetResponse__Value))KNDL__SECRETS__V1__GET_MASK_SET_RESPONSE__VALUE__INIT;
+        value->name = (char *)set.masks[i].name;
+        value->value = (char *)set.masks[i].value;
+        resp->values[resp->n_values++] = value;
+    }
+    return 0;
+}
+
+KNDL_RPC(V1, SecretsInternalService, CheckSetupToken, check_setup_token)
+KNDL_RPC(V1, SecretsInternalService, PutAssignment, put_assignment)
+KNDL_RPC(V1, SecretsInternalService, PutMask, put_mask)
+KNDL_RPC(V1, SecretsInternalService, GetMaskSet, get_mask_set)
+
+static V1(SecretsInternalService_Service) service =
+    KNDL__SECRETS__V1__SECRETS_INTERNAL_SERVICE__INIT(rpc_);
+
+ProtobufCService *const secrets_internal_service = &service.base;

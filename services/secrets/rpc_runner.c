@@ -1,0 +1,50 @@
+/* SecretsRunnerService: what a Runner may have, for a run that is assigned to it. */
+
+#include "rpc.h"
+
+#include <string.h>
+
+#include "kndl/rpc.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "store.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+
+enum { SESSION_TOKEN_CHARS_LEAST = 32, SESSION_TOKEN_CHARS_MOST = 200 };
+
+static int fetch_setup_token(struct kndl_call *call, const V1(FetchSetupTokenRequest) *req,
+                             V1(FetchSetupTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct run run = {req->session_id, req->run, call->runner_id};
+    const char *token;
+
+    if (store_fetch_token(secrets->store, &run, call->arena, &token, &resp->mask_version,
+                          &call->err) < 0)
+        return -1;
+    resp->token = (char *)token;
+    return 0;
+}
+
+static int put_session_token(struct kndl_call *call, const V1(PutSessionTokenRequest) *req,
+                             V1(PutSessionTokenResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct run run = {req->session_id, req->run, call->runner_id};
+    size_t size = strlen(req->token);
+
+    if (size < SESSION_TOKEN_CHARS_LEAST || size > SESSION_TOKEN_CHARS_MOST)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the Session token has %zu bytes; it must have %d to %d", size,
+                         SESSION_TOKEN_CHARS_LEAST, SESSION_TOKEN_CHARS_MOST);
+    return store_put_run_mask(secrets->store, &run, "session_token", kndl_slice_of(req->token),
+                              call->arena, &resp->mask_version, &call->err);
+}
+
+KNDL_RPC(V1, SecretsRunnerService, FetchSetupToken, fetch_setup_token)
+KNDL_RPC(V1, SecretsRunnerService, PutSessionToken, put_session_token)
+
+static V1(SecretsRunnerService_Service) service =
+    KNDL__SECRETS__V1__SECRETS_RUNNER_SERVICE__INIT(rpc_);
+
+ProtobufCService *const secrets_runner_service = &service.base;

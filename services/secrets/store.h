@@ -1,0 +1,134 @@
+#pragma once
+
+/*
+ * What secrets keeps: setup tokens, assignments, mask values. All its SQL is behind this header,
+ * and all its sealing: values come in and go out plain, and lie in PostgreSQL sealed to the place
+ * that they are kept in.
+ *
+ * A store is one database connection and a key ring: one thread at a time. Each function is one
+ * transaction. What comes out lives in the arena, which must be a locked one. Times are
+ * milliseconds of the wall clock.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kndl/arena.h"
+#include "kndl/error.h"
+#include "kndl/slice.h"
+
+struct store;
+
+/* A person's setup token, without its value. */
+struct setup_token {
+    bool exists;
+    int64_t version; /* rises with each change, also a removal */
+    int64_t set_at_ms;
+    int64_t expires_at_ms;
+};
+
+/* As PutAssignmentRequest.Phase, in the order they follow each other. */
+enum phase {
+    PHASE_MADE = 1,
+    PHASE_STARTING,
+    PHASE_ACTIVE,
+    PHASE_ENDED,
+    PHASE_SETTLED,
+    PHASE_PURGED,
+};
+
+struct assignment {
+    const char *session_id;
+    int64_t run;
+    const char *runner_id;
+    const char *creator_id;
+    int64_t repo_id;
+    enum phase phase;
+};
+
+/* A run of a Session, as a Runner names it. */
+struct run {
+    const char *session_id;
+    int64_t run;
+    const char *runner_id; /* who asks */
+};
+
+struct mask {
+    const char *name;
+    const char *value;
+};
+
+struct mask_set {
+    int64_t version;
+    struct mask *masks;
+    size_t count;
+};
+
+/* What sessions has not heard yet. */
+struct token_change {
+    const char *person_id;
+    enum { TOKEN_ADDED, TOKEN_REPLACED, TOKEN_REMOVED } what;
+    int64_t version;
+};
+
+int store_migrate(struct kndl_error *err);
+int store_open(struct store **ret_store, struct kndl_error *err);
+void store_close(struct store *store);
+
+int store_find_token(struct store *store, const char *person_id, struct kndl_arena *arena,
+                     struct setup_token *ret_token, struct kndl_error *err);
+
+/*
+ * Keeps a setup token in the place of an older one, and that sessions must hear of it. A repeat of
+ * the request, or the same value, changes nothing and sets *ret_changed to false.
+ */
+int store_set_token(struct store *store, const char *person_id, const char *request_id,
+                    struct kndl_slice token, int64_t now_ms, int64_t expires_at_ms,
+                    struct kndl_arena *arena, struct setup_token *ret_token, bool *ret_changed,
+                    struct kndl_error *err);
+int store_remove_token(struct store *store, const char *person_id, const char *request_id,
+                       int64_t now_ms, struct kndl_arena *arena, bool *ret_changed,
+                       struct kndl_error *err);
+
+/* The change that is due; *ret_change is NULL if none is. It is due again after a growing pause. */
+int store_claim_change(struct store *store, int64_t now_ms, struct kndl_arena *arena,
+                       const struct token_change **ret_change, struct kndl_error *err);
+int store_finish_change(struct store *store, const struct token_change *change,
+                        struct kndl_error *err);
+
+/* Older runs and phases than the newest known change nothing. Answers the mask set's version. */
+int store_put_assignment(struct store *store, const struct assignment *assignment,
+                         struct kndl_arena *arena, int64_t *ret_mask_version,
+                         struct kndl_error *err);
+
+/*
+ * Adds a value to a Session's set; the one of that name that was current stays as the previous.
+ * Fails with KNDL_NOT_FOUND if the Session was never assigned, or is purged.
+ */
+int store_put_mask(struct store *store, const char *session_id, const char *name,
+                   struct kndl_slice value, struct kndl_arena *arena, int64_t *ret_mask_version,
+                   struct kndl_error *err);
+
+/* The same for a Runner's run that starts or is Active; else KNDL_NOT_FOUND. */
+int store_put_run_mask(struct store *store, const struct run *run, const char *name,
+                       struct kndl_slice value, struct kndl_arena *arena, int64_t *ret_mask_version,
+                       struct kndl_error *err);
+
+/*
+ * The Creator's setup token for a run that is starting on that Runner, else KNDL_NOT_FOUND. It is
+ * in the mask set, at *ret_mask_version, before it is given. KNDL_ABORTED: there is none.
+ */
+int store_fetch_token(struct store *store, const struct run *run, struct kndl_arena *arena,
+                      const char **ret_token, int64_t *ret_mask_version, struct kndl_error *err);
+
+/*
+ * All that is to be masked in a Session. With run->runner_id: KNDL_NOT_FOUND unless that is its
+ * assignment and not settled. NULL: whoever asks.
+ */
+int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
+                     struct mask_set *ret_set, struct kndl_error *err);
+
+/* What is to be masked for a person before there is a Session. */
+int store_list_person_masks(struct store *store, const char *person_id, struct kndl_arena *arena,
+                            struct mask_set *ret_set, struct kndl_error *err);

@@ -1,0 +1,276 @@
+/* Assignments and mask sets. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kndl/mem.h"
+#include "store_parts.h"
+
+enum { OWNER_SIZE = 64 };
+
+static const char setup_token_name[] = "setup_token";
+
+struct assignment_row {
+    int64_t run;
+    const char *runner_id;
+    const char *creator_id;
+    enum phase phase;
+    int64_t mask_version;
+};
+
+static int no_such_session(const char *session_id, struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+}
+
+/* KNDL_NOT_FOUND: never assigned, or purged. */
+static int read_assignment(struct store *store, const char *statement, const char *session_id,
+                           struct kndl_arena *arena, struct assignment_row *ret_row,
+                           struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, statement, arena, &rows, err, kndl_db_text(session_id)) < 0)
+        return -1;
+    if (rows.count == 0 || kndl_row_i64(&rows, 0, 4) == PHASE_PURGED)
+        return no_such_session(session_id, err);
+    *ret_row = (struct assignment_row){
+        .run = kndl_row_i64(&rows, 0, 0),
+        .runner_id = kndl_row_text(&rows, 0, 1),
+        .creator_id = kndl_row_text(&rows, 0, 2),
+        .phase = (enum phase)kndl_row_i64(&rows, 0, 4),
+        .mask_version = kndl_row_i64(&rows, 0, 5),
+    };
+    return 0;
+}
+
+int store_put_assignment(struct store *store, const struct assignment *assignment,
+                         struct kndl_arena *arena, int64_t *ret_mask_version,
+                         struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct kndl_rows rows;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_db_exec(store->db, "put_assignment", arena, &rows, err,
+                     kndl_db_text(assignment->session_id), kndl_db_i64(assignment->run),
+                     kndl_db_text(assignment->runner_id), kndl_db_text(assignment->creator_id),
+                     kndl_db_i64(assignment->repo_id), kndl_db_i64(assignment->phase)) < 0)
+        return -1;
+
+    int64_t phase = kndl_row_i64(&rows, 0, 1);
+    int64_t settled_run = phase == PHASE_PURGED                ? INT64_MAX
+                          : phase == PHASE_SETTLED             ? kndl_row_i64(&rows, 0, 2)
+                          : assignment->phase == PHASE_SETTLED ? assignment->run
+                                                               : -1;
+    if (settled_run >= 0 &&
+        kndl_db_exec(store->db, "remove_masks", NULL, NULL, err,
+                     kndl_db_text(assignment->session_id), kndl_db_i64(settled_run)) < 0)
+        return -1;
+    *ret_mask_version = kndl_row_i64(&rows, 0, 0);
+    return kndl_tx_commit(&tx, err);
+}
+
+static struct kndl_place mask_place(const char *session_id, const char *name, int64_t version,
+                                    char owner[OWNER_SIZE])
+{
+    snprintf(owner, OWNER_SIZE, "session/%s", session_id);
+    return (struct kndl_place){
+        .table = "mask", .column = "sealed", .owner = owner, .name = name, .version = version};
+}
+
+static int open_mask(struct store *store, const char *session_id, const char *name, int64_t version,
+                     struct kndl_slice sealed, struct kndl_arena *arena, const char **ret_value,
+                     struct kndl_error *err)
+{
+    char owner[OWNER_SIZE];
+    struct kndl_place place = mask_place(session_id, name, version, owner);
+
+    return open_value(store, &place, sealed, arena, ret_value, err);
+}
+
+/* Is this the value of that name that is current already? */
+static int is_current(struct store *store, const char *session_id, const char *name,
+                      struct kndl_slice value, struct kndl_arena *arena, bool *ret_yes,
+                      struct kndl_error *err)
+{
+    struct kndl_rows rows;
+    const char *kept;
+
+    if (kndl_db_exec(store->db, "find_mask", arena, &rows, err, kndl_db_text(session_id),
+                     kndl_db_text(name)) < 0)
+        return -1;
+    *ret_yes = rows.count > 0 &&
+               open_mask(store, session_id, name, kndl_row_i64(&rows, 0, 0),
+                         kndl_row_bytes(&rows, 0, 1), arena, &kept, NULL) == 0 &&
+               kndl_slice_equal(kndl_slice_of(kept), value);
+    return 0;
+}
+
+/* In the transaction that locked the assignment. */
+static int add_mask(struct store *store, const char *session_id, const struct assignment_row *row,
+                    const char *name, struct kndl_slice value, struct kndl_arena *arena,
+                    int64_t *ret_version, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
+    char owner[OWNER_SIZE];
+    int64_t version = row->mask_version + 1;
+    bool is_there;
+
+    if (is_current(store, session_id, name, value, arena, &is_there, err) < 0)
+        return -1;
+    if (is_there) {
+        *ret_version = row->mask_version;
+        return 0;
+    }
+    struct kndl_place place = mask_place(session_id, name, version, owner);
+    kndl_column_seal(store->ring, &place, value, &sealed);
+    if (kndl_db_exec(store->db, "remove_previous_mask", NULL, NULL, err, kndl_db_text(session_id),
+                     kndl_db_text(name)) < 0 ||
+        kndl_db_exec(store->db, "retire_mask", NULL, NULL, err, kndl_db_text(session_id),
+                     kndl_db_text(name)) < 0 ||
+        kndl_db_exec(store->db, "add_mask", NULL, NULL, err, kndl_db_text(session_id),
+                     kndl_db_text(name), kndl_db_i64(version), kndl_db_i64(row->run),
+                     kndl_db_bytes(kndl_buf_slice(&sealed))) < 0 ||
+        kndl_db_exec(store->db, "raise_mask_version", NULL, NULL, err, kndl_db_text(session_id),
+                     kndl_db_i64(version)) < 0)
+        return -1;
+    *ret_version = version;
+    return 0;
+}
+
+int store_put_mask(struct store *store, const char *session_id, const char *name,
+                   struct kndl_slice value, struct kndl_arena *arena, int64_t *ret_mask_version,
+                   struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct assignment_row row;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        read_assignment(store, "lock_assignment", session_id, arena, &row, err) < 0 ||
+        add_mask(store, session_id, &row, name, value, arena, ret_mask_version, err) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
+}
+
+/* The assignment, locked, if it is that Runner's run in one of the phases from first to last. */
+static int lock_run(struct store *store, const struct run *run, enum phase first, enum phase last,
+                    struct kndl_arena *arena, struct assignment_row *ret_row,
+                    struct kndl_error *err)
+{
+    if (read_assignment(store, "lock_assignment", run->session_id, arena, ret_row, err) < 0)
+        return -1;
+    if (strcmp(ret_row->runner_id, run->runner_id) != 0 || ret_row->run != run->run ||
+        ret_row->phase < first || ret_row->phase > last)
+        return no_such_session(run->session_id, err);
+    return 0;
+}
+
+int store_put_run_mask(struct store *store, const struct run *run, const char *name,
+                       struct kndl_slice value, struct kndl_arena *arena, int64_t *ret_mask_version,
+                       struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct assignment_row row;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        lock_run(store, run, PHASE_STARTING, PHASE_ACTIVE, arena, &row, err) < 0 ||
+        add_mask(store, run->session_id, &row, name, value, arena, ret_mask_version, err) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
+}
+
+int store_fetch_token(struct store *store, const struct run *run, struct kndl_arena *arena,
+                      const char **ret_token, int64_t *ret_mask_version, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct assignment_row row;
+    struct token_row token;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        lock_run(store, run, PHASE_STARTING, PHASE_STARTING, arena, &row, err) < 0 ||
+        read_token_row(store, "find_token", row.creator_id, arena, &token, err) < 0)
+        return -1;
+    if (token.sealed.size == 0)
+        return kndl_fail(err, KNDL_ABORTED,
+                         "the Creator has no Claude setup token; add one (claude setup-token makes "
+                         "it), then try again");
+    if (open_token(store, row.creator_id, &token, arena, ret_token, err) < 0 ||
+        add_mask(store, run->session_id, &row, setup_token_name, kndl_slice_of(*ret_token), arena,
+                 ret_mask_version, err) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
+}
+
+/* A value that is there already under another name is masked all the same. */
+static void join(struct mask_set *set, const char *name, const char *value)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->masks[i].value, value) == 0)
+            return;
+    set->masks[set->count++] = (struct mask){name, value};
+}
+
+static int join_token(struct store *store, const char *person_id, struct kndl_arena *arena,
+                      struct mask_set *set, int64_t *ret_version, struct kndl_error *err)
+{
+    struct token_row row;
+    const char *value;
+
+    if (read_token_row(store, "find_token", person_id, arena, &row, err) < 0)
+        return -1;
+    *ret_version = row.version;
+    if (row.sealed.size == 0)
+        return 0;
+    if (open_token(store, person_id, &row, arena, &value, err) < 0)
+        return -1;
+    join(set, setup_token_name, value);
+    return 0;
+}
+
+int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
+                     struct mask_set *ret_set, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct mask_set set = {0};
+    struct assignment_row row;
+    struct kndl_rows rows;
+    int64_t token_version;
+
+    /* Locked, so that version and values belong together. */
+    if (kndl_tx_begin(store->db, &tx, err) < 0)
+        return -1;
+    if (run->runner_id == NULL
+            ? read_assignment(store, "lock_assignment", run->session_id, arena, &row, err) < 0
+            : lock_run(store, run, PHASE_STARTING, PHASE_ENDED, arena, &row, err) < 0)
+        return -1;
+    if (kndl_db_exec(store->db, "list_masks", arena, &rows, err, kndl_db_text(run->session_id)) < 0)
+        return -1;
+    set.version = row.mask_version;
+    set.masks = kndl_arena_alloc(arena, (rows.count + 1) * sizeof *set.masks);
+    for (size_t i = 0; i < rows.count; i++) {
+        const char *name = kndl_row_text(&rows, i, 0);
+        const char *value;
+
+        if (open_mask(store, run->session_id, name, kndl_row_i64(&rows, i, 1),
+                      kndl_row_bytes(&rows, i, 2), arena, &value, err) < 0)
+            return -1;
+        join(&set, name, value);
+    }
+    if (join_token(store, row.creator_id, arena, &set, &token_version, err) < 0 ||
+        kndl_tx_commit(&tx, err) < 0)
+        return -1;
+    *ret_set = set;
+    return 0;
+}
+
+int store_list_person_masks(struct store *store, const char *person_id, struct kndl_arena *arena,
+                            struct mask_set *ret_set, struct kndl_error *err)
+{
+    struct mask_set set = {.masks = kndl_arena_alloc(arena, sizeof *set.masks)};
+
+    if (join_token(store, person_id, arena, &set, &set.version, err) < 0)
+        return -1;
+    *ret_set = set;
+    return 0;
+}
