@@ -242,7 +242,7 @@ static void take(struct child *child, size_t size, struct child_message *message
 {
     bool is_last = strcmp(message->word, "done") == 0 || strcmp(message->word, "error") == 0;
 
-    if (strcmp(message->word, "reason") == 0) {
+    if (strcmp(message->word, "reason") == 0 && child->last == NULL) {
         const char *reason = child_value(message, "reason");
 
         memcpy(child->reason, reason, strnlen(reason, sizeof child->reason - 1) + 1);

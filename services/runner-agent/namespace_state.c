@@ -38,18 +38,21 @@ void state_path(const struct state *state, const char *leaf, char ret_path[STATE
     (void)snprintf(ret_path, STATE_PATH_SIZE, "%s/%s", state->dir, leaf);
 }
 
-uint32_t state_uid_base(const struct state *state)
+static uint32_t first_uid(void)
 {
-    uint32_t first = (uint32_t)strtoul(kndl_env_get("RUNNER_SANDBOX_UID_BASE"), NULL, 10);
-
-    return first + (state->range + 1) * SANDBOX_UIDS;
+    return (uint32_t)strtoul(kndl_env_get("RUNNER_SANDBOX_UID_BASE"), NULL, 10);
 }
 
-uint32_t state_clone_uid(const struct state *state)
+/* The first 65536 are for clones, one each. */
+static struct state_uids uids_of(uint32_t range)
 {
-    uint32_t first = (uint32_t)strtoul(kndl_env_get("RUNNER_SANDBOX_UID_BASE"), NULL, 10);
+    return (struct state_uids){.base = first_uid() + (range + 1) * SANDBOX_UIDS,
+                               .clone = first_uid() + range};
+}
 
-    return first + state->range;
+uint32_t state_uid_base(const struct state *state)
+{
+    return uids_of(state->range).base;
 }
 
 static int make_folder(const char *path, mode_t mode, struct kndl_error *err)
@@ -99,6 +102,34 @@ static int take_range(const char *name, uint32_t *ret_range, struct kndl_error *
             return kndl_fail(err, KNDL_INTERNAL, "%s: %s", path, strerror(errno));
     }
     return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "all %d uid ranges are taken", RANGES_MAX);
+}
+
+int state_find_uids(const char *name, struct state_uids *ret_uids, struct kndl_error *err)
+{
+    struct state state;
+    char path[STATE_PATH_SIZE];
+    struct dirent *entry;
+    bool found = false;
+    DIR *folder;
+
+    state_home_path("uid-ranges", path);
+    folder = opendir(path);
+    while (!found && folder != NULL && (entry = readdir(folder)) != NULL) {
+        uint32_t range = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+        found = entry->d_name[0] != '.' && owns_range(range, name);
+        if (found)
+            *ret_uids = uids_of(range);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    if (found)
+        return 0;
+    if (state_open(&state, name, STATE_CREATE, err) < 0)
+        return -1;
+    *ret_uids = uids_of(state.range);
+    state_done(&state);
+    return 0;
 }
 
 /* ----------------------------------------------------------------------- open and remove */

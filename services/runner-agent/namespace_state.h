@@ -39,9 +39,16 @@ void state_done(struct state *state);
 /* Deletes all of it and gives the range back; the state must be open. */
 int state_remove(struct state *state, struct kndl_error *err);
 
-/* The first uid of its range, and one that is its clone's alone, outside all ranges. */
+/* The first uid of its range. */
 uint32_t state_uid_base(const struct state *state);
-uint32_t state_clone_uid(const struct state *state);
+
+/* The uids of a Sandbox, by name: its range is taken now if it has none; where it has, its lock is
+ * not waited for. */
+struct state_uids {
+    uint32_t base;  /* the first of its range */
+    uint32_t clone; /* for its clone alone, outside of all ranges */
+};
+int state_find_uids(const char *name, struct state_uids *ret_uids, struct kndl_error *err);
 
 void state_path(const struct state *state, const char *leaf, char ret_path[STATE_PATH_SIZE]);
 /* "<RUNNER_HOME>/<leaf>" */

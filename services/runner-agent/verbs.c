@@ -5,6 +5,11 @@
 #include <stddef.h>
 
 const struct verb verbs[] = {
+    {"clone", "clones a Repo into a new Workspace", clone_run},
+    {"download", "fetches the pinned Claude Code", download_run},
+    {"guest-read", "reads a file that a Sandbox made", guest_read_run},
+    {"guest-write", "writes a file where a Sandbox may", guest_write_run},
+    {"guest-list", "lists a folder that a Sandbox made", guest_list_run},
     {"tree-remove", "deletes a folder of a Session", tree_remove_run},
     {"hold", "keeps a relay's listening socket open", hold_run},
     {"sandbox-probe", "what this host can do", namespace_probe_run},

@@ -6,6 +6,11 @@
 
 extern const struct verb verbs[];
 
+int clone_run(const char *const *args, struct kndl_error *err);
+int download_run(const char *const *args, struct kndl_error *err);
+int guest_read_run(const char *const *args, struct kndl_error *err);
+int guest_write_run(const char *const *args, struct kndl_error *err);
+int guest_list_run(const char *const *args, struct kndl_error *err);
 int tree_remove_run(const char *const *args, struct kndl_error *err);
 int hold_run(const char *const *args, struct kndl_error *err);
 int namespace_probe_run(const char *const *args, struct kndl_error *err);

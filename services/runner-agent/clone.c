@@ -1,0 +1,230 @@
+/*
+ * `runner-agent clone`: a new Workspace. git runs in a process of its own that is nobody: a uid
+ * of its own, no capability, and of the whole disk only the new folder to write to. The folder
+ * takes its place when it is whole.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "git.h"
+#include "kndl/mem.h"
+#include "namespace_state.h"
+#include "overlay.h"
+#include "program.h"
+#include "tree.h"
+#include "verbs.h"
+
+enum { PATH_SIZE = 1024, HOST_GIT_MS = 30 * 60 * 1000 };
+
+/* Where the new folder is in the private mount namespace; exists on every Linux. */
+static const char inside[] = "/mnt";
+
+static const char excluded[] = ".claude/worktrees/\n.kndl/\n";
+
+static void say_progress(const char *text, unsigned percent)
+{
+    char number[8];
+
+    (void)snprintf(number, sizeof number, "%u", percent);
+    verb_say("progress", -1, "text", text, "percent", number, NULL);
+}
+
+/* The new folder alone, root's on disk, is writable, and only as `uid`. */
+static int enter(const char *folder, uid_t uid, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_close) int userns = -1;
+    KNDL_CLEANUP(kndl_close) int tree = -1;
+
+    if (overlay_userns(uid, 1, &userns, err) < 0 ||
+        overlay_clone(folder, userns, false, &tree, err) < 0)
+        return -1;
+    if (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0)
+        return kndl_fail(err, KNDL_INTERNAL, "a mount namespace: %s", strerror(errno));
+    if (overlay_attach(tree, inside, err) < 0)
+        return -1;
+    (void)umask(022);
+    return confine(uid, err);
+}
+
+static int make_whole(const char *const *args, const char *token, struct kndl_error *err)
+{
+    const struct git_remote_repo repo = {
+        .url = verb_arg(args, "url"),
+        .path = inside,
+        .base = verb_arg(args, "base"),
+        .token = token,
+        .on_progress = say_progress,
+    };
+
+    if (verb_arg(args, "host_git")[0] == '\0' && git_clone_whole(&repo, err) < 0)
+        return -1;
+    if (git_exclude(inside, excluded, err) < 0)
+        return -1;
+    return git_begin(inside, verb_arg(args, "branch"), verb_arg(args, "author_name"),
+                     verb_arg(args, "author_email"), err);
+}
+
+static const char *reason_of(enum kndl_code code)
+{
+    if (code == KNDL_RESOURCE_EXHAUSTED)
+        return "no_space";
+    return code == KNDL_PERMISSION_DENIED ? "repo_denied" : "repo_clone_failed";
+}
+
+/* The confined process; says itself what went wrong, since its words are the last ones. */
+static _Noreturn void be_nobody(const char *const *args, const char *folder, uid_t uid,
+                                const char *token)
+{
+    struct kndl_error err = {0};
+    char code[16];
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (enter(folder, uid, &err) == 0) {
+        /* Changing uid forgets it. */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (make_whole(args, token, &err) == 0)
+            _exit(0);
+    }
+    (void)snprintf(code, sizeof code, "%d", (int)err.code);
+    verb_reason(reason_of(err.code));
+    verb_say("error", -1, "code", code, "message", err.message, NULL);
+    _exit(1);
+}
+
+static int run_confined(const char *const *args, const char *folder, uid_t uid, char *token,
+                        size_t token_size, struct kndl_error *err)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "fork: %s", strerror(errno));
+    if (pid == 0)
+        be_nobody(args, folder, uid, token_size > 0 ? token : NULL);
+    explicit_bzero(token, token_size);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    verb_reason("repo_clone_failed");
+    return kndl_fail(err, KNDL_UNAVAILABLE, "the clone ended by itself");
+}
+
+/* ------------------------------------------------------------- GI-06: without the GitHub App */
+
+static bool still_wanted(void *data)
+{
+    (void)data;
+    say_progress("the host's git clones", 0);
+    return true;
+}
+
+/* The host's own git, with its owner's credentials; it only clones, and runs nothing of the Repo.
+ */
+static int clone_by_host(const char *const *args, const char *folder, struct kndl_error *err)
+{
+    const struct passwd *owner = getpwuid(getuid());
+    const char *base = verb_arg(args, "base");
+    char home[256];
+    const char *argv[32] = {"git",
+                            "-c",
+                            "core.hooksPath=/dev/null",
+                            "-c",
+                            "core.fsmonitor=false",
+                            "-c",
+                            "protocol.ext.allow=never",
+                            "-c",
+                            "http.followRedirects=false",
+                            "-c",
+                            "http.lowSpeedLimit=1",
+                            "-c",
+                            "http.lowSpeedTime=120",
+                            "clone",
+                            "--quiet",
+                            "--origin",
+                            "origin"};
+    struct program git = {
+        .argv = argv,
+        .env = (const char *[]){home, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=/bin/false", NULL},
+        .deadline_ms = HOST_GIT_MS,
+        .on_wait = still_wanted,
+    };
+    size_t at = 17;
+
+    (void)snprintf(home, sizeof home, "HOME=%s", owner == NULL ? "/" : owner->pw_dir);
+    if (base[0] != '\0') {
+        argv[at++] = "--branch";
+        argv[at++] = base;
+    }
+    argv[at++] = "--";
+    argv[at++] = verb_arg(args, "url");
+    argv[at++] = folder;
+    if (program_run(&git, err) == 0)
+        return 0;
+    verb_reason("repo_clone_failed");
+    return kndl_wrap(err, "the Repo could not be cloned with this host's credentials");
+}
+
+/* ------------------------------------------------------------------------------ the whole */
+
+static int clone_into(const char *const *args, const char *folder, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_free) char *token = NULL;
+    struct state_uids uids;
+    size_t size;
+
+    if (verb_input(&token, &size, err) < 0 ||
+        state_find_uids(verb_arg(args, "name"), &uids, err) < 0)
+        return -1;
+    while (size > 0 && (token[size - 1] == '\n' || token[size - 1] == '\r'))
+        token[--size] = '\0';
+    if (strlen(token) != size)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the token is no text");
+    if (verb_arg(args, "host_git")[0] != '\0' && clone_by_host(args, folder, err) < 0)
+        return -1;
+    return run_confined(args, folder, uids.clone, token, size, err);
+}
+
+int clone_run(const char *const *args, struct kndl_error *err)
+{
+    const char *directory = verb_arg(args, "directory");
+    char made[PATH_SIZE];
+
+    if (directory[0] != '/' || strlen(directory) > PATH_SIZE - 16)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
+    if (rmdir(directory) < 0 && errno != ENOENT) {
+        (void)kndl_fail(err, KNDL_ALREADY_EXISTS, "%s: %s", directory, strerror(errno));
+        verb_reason("repo_clone_failed");
+        return -1;
+    }
+    (void)snprintf(made, sizeof made, "%s.cloning", directory);
+    if (tree_remove(made, err) < 0)
+        return -1;
+    if (mkdir(made, 0755) < 0) {
+        (void)kndl_fail(err, errno == ENOSPC ? KNDL_RESOURCE_EXHAUSTED : KNDL_INTERNAL,
+                        "mkdir %s: %s", made, strerror(errno));
+        verb_reason(reason_of(err->code));
+        return -1;
+    }
+    if (clone_into(args, made, err) < 0) {
+        (void)tree_remove(made, NULL);
+        return -1;
+    }
+    if (rename(made, directory) < 0)
+        return kndl_fail(err, KNDL_INTERNAL, "rename to %s: %s", directory, strerror(errno));
+    verb_done(-1, NULL);
+    return 0;
+}

@@ -1,0 +1,545 @@
+/*
+ * Real Sandboxes on this machine: what a guest's root can and cannot do, what a stop leaves, and
+ * what outlives the Runner. CC-01: everything Claude Code does stays in its Sandbox.
+ */
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host.h"
+
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "namespace_state.h"
+#include "verb.h"
+
+static bool output_has(const struct host *host, const char *text)
+{
+    if (strstr(host->output, text) != NULL)
+        return true;
+    print_message("output: %s\n", host->output);
+    return false;
+}
+
+static bool exists(const char *folder, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* A process whose command line or control group speaks of that name, this one left out. */
+static bool any_process_of(const char *name)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = false;
+
+    while (!found && (entry = readdir(processes)) != NULL) {
+        static const char *const files[] = {"cmdline", "cgroup"};
+
+        for (size_t i = 0; i < 2 && entry->d_name[0] >= '0' && entry->d_name[0] <= '9'; i++) {
+            char path[300], text[4096];
+            ssize_t size;
+            int fd;
+
+            (void)snprintf(path, sizeof path, "/proc/%.20s/%s", entry->d_name, files[i]);
+            fd = open(path, O_RDONLY | O_CLOEXEC);
+            size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+            kndl_close(&fd);
+            for (ssize_t at = 0; at < size; at++)
+                text[at] = text[at] == '\0' ? ' ' : text[at];
+            text[size < 0 ? 0 : size] = '\0';
+            found = found || strstr(text, name) != NULL;
+        }
+    }
+    (void)closedir(processes);
+    return found;
+}
+
+static void cc_01_a_guest_is_root_of_its_own_world_only(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+
+    assert_int_equal(host_bash(&host, name,
+                               "id -u; echo hello >/workspace/f; stat -c %u "
+                               "/workspace/f /etc/gitconfig; cat /etc/hosts"),
+                     0);
+    assert_true(output_has(&host, "0\n0\n0\n"));
+    assert_true(output_has(&host, "of.the.image"));
+    assert_true(output_has(&host, "127.0.0.1 host.microsandbox.internal"));
+
+    /* What it writes is root's on disk, whatever its uid is outside. */
+    {
+        struct stat about;
+        char file[300];
+
+        (void)snprintf(file, sizeof file, "%s/f", workspace);
+        assert_int_equal(stat(file, &about), 0);
+        assert_int_equal(about.st_uid, 0);
+    }
+
+    assert_int_not_equal(host_bash(&host, name, "mount -t tmpfs none /mnt"), 0);
+    assert_int_not_equal(host_bash(&host, name, "mount -o remount,bind,rw /usr"), 0);
+    assert_int_not_equal(host_bash(&host, name, "unshare -Ur true"), 0);
+    assert_int_not_equal(host_bash(&host, name, "touch /usr/planted"), 0);
+    assert_int_not_equal(host_bash(&host, name, "echo x >>/etc/hosts"), 0);
+    assert_int_not_equal(host_bash(&host, name, "echo x >/proc/sys/kernel/core_pattern"), 0);
+    assert_int_not_equal(host_bash(&host, name, "mknod /tmp/disk b 254 0 && cat /tmp/disk"), 0);
+    assert_int_equal(
+        host_bash(&host, name, "grep -c . /proc/1/cmdline; ls -d /proc/[0-9]* | wc -l"), 0);
+    assert_int_equal(host_bash(&host, name, "stat -c %a /run/kndl"), 0);
+    assert_true(output_has(&host, "700\n"));
+
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+static void two_sandboxes_never_see_each_other(void **unused)
+{
+    struct host host;
+    char a[64], b[64], folder_a[256], folder_b[256], script[512];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', a);
+    host_name(&host, 'b', b);
+    host_folder(&host, "workspace-a", folder_a);
+    host_folder(&host, "workspace-b", folder_b);
+    host_create(&host, a, folder_a);
+    host_create(&host, b, folder_b);
+    host_start(&host, a);
+    host_start(&host, b);
+
+    assert_int_equal(host_bash(&host, a,
+                               "echo secret >/workspace/mine; echo secret >/root/mine; "
+                               "(sleep 300 &>/dev/null &) ; exit 0"),
+                     0);
+    assert_int_equal(host_bash(&host, b, "ls /workspace /root; cat /proc/[0-9]*/cmdline"), 0);
+    assert_null(strstr(host.output, "mine"));
+    assert_null(strstr(host.output, "300"));
+
+    /* Neither the other one, nor the host's own addresses, nor private ones, nor the metadata. */
+    (void)snprintf(script, sizeof script,
+                   "for to in 10.0.2.2 10.1.2.3 169.254.169.254 192.168.0.1 $(cat /dev/null); do "
+                   "if timeout 3 bash -c \"exec 3<>/dev/tcp/$to/22\" 2>/dev/null; then echo open; "
+                   "fi; done");
+    assert_int_equal(host_bash(&host, b, script), 0);
+    assert_null(strstr(host.output, "open"));
+
+    /* On the host each one's uids are nobody's else: A's may not look into B's folders. */
+    {
+        struct stat of_a, of_b;
+        char path[300];
+
+        (void)snprintf(path, sizeof path, "%s/sandboxes/%s/root", host.home, a);
+        assert_int_equal(stat(path, &of_a), 0);
+        (void)snprintf(path, sizeof path, "%s/sandboxes/%s/root", host.home, b);
+        assert_int_equal(stat(path, &of_b), 0);
+        assert_true(of_a.st_uid != of_b.st_uid);
+        assert_true(of_a.st_uid + 65536 <= of_b.st_uid || of_b.st_uid + 65536 <= of_a.st_uid);
+        (void)snprintf(path, sizeof path, "%s/sandboxes/%s/layer", host.home, b);
+        assert_int_equal(stat(path, &of_b), 0);
+        assert_int_equal(of_b.st_mode & 0777, 0700);
+    }
+
+    host_remove(&host, a);
+    host_remove(&host, b);
+    host_done(&host);
+}
+
+static void limits_hold(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    /* 64 MiB: 200 MiB are too much. */
+    assert_int_equal(host_bash(&host, name,
+                               "head -c 200M /dev/zero | tail >/dev/null; "
+                               "exit ${PIPESTATUS[1]}"),
+                     137);
+    /* 50 tasks: 100 are too many. */
+    assert_int_equal(host_bash(&host, name,
+                               "perl -e 'for (1..100) { $p = fork; if (!defined $p) { print "
+                               "\"refused\"; exit 0 } if (!$p) { sleep 60; exit } }'"),
+                     0);
+    assert_true(output_has(&host, "refused"));
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    /* One that ignores TERM, one in a session of its own. */
+    assert_int_equal(host_bash(&host, name,
+                               "echo kept >/root/kept; echo kept >/workspace/kept; "
+                               "(trap '' TERM; setsid sleep 300 &>/dev/null & sleep 300 "
+                               "&>/dev/null &) ; exit 0"),
+                     0);
+    assert_true(any_process_of(name));
+    assert_true(exists("/run/netns", name));
+    host_stop(&host, name);
+
+    assert_false(exists("/run/netns", name));
+    assert_false(exists("/sys/fs/cgroup/memory", name));
+    assert_false(exists("/sys/fs/cgroup/pids", name));
+    assert_false(exists("/sys/fs/cgroup", name));
+    children_reap(host.children);
+    assert_false(any_process_of(name));
+    host_stop(&host, name); /* again: nothing to do */
+
+    host_start(&host, name);
+    host_start(&host, name); /* again: it runs */
+    assert_int_equal(host_bash(&host, name, "cat /root/kept /workspace/kept"), 0);
+    assert_string_equal(host.output, "kept\nkept\n");
+    host_remove(&host, name);
+    host_remove(&host, name);
+    assert_int_equal(host_bash(&host, name, "true"), -1);
+    host_done(&host);
+}
+
+/* ---------------------------------------------------------------------------------- the relay */
+
+/* Accepts one connection on the relay's socket and says hello on it. */
+static void answer_once(int listener)
+{
+    int fd;
+
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) < 0 && errno == EAGAIN)
+        (void)poll(&(struct pollfd){.fd = listener, .events = POLLIN}, 1, 1000);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "hello\n", 6), 6);
+    kndl_close(&fd);
+}
+
+static void re_01_the_relays_socket_outlives_the_runner(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+    int first = -1, second = -1;
+    struct kndl_error err = {0};
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &first, &err), -1);
+    assert_int_equal(err.code, KNDL_NOT_FOUND);
+    host_start(&host, name);
+    assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &first, &err), 0);
+    kndl_close(&first);
+
+    /* The Runner is away: who connects meanwhile waits in the backlog, and nobody takes the port.
+     */
+    host_restart(&host);
+    assert_int_equal(host_bash(&host, name,
+                               "(exec 3<>/dev/tcp/host.microsandbox.internal/18080; cat <&3 "
+                               ">/workspace/got) &>/dev/null & sleep 0; exit 0"),
+                     0);
+    assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &second, &err), 0);
+    answer_once(second);
+    kndl_close(&second);
+    assert_int_equal(
+        host_bash(&host, name, "until [ -s /workspace/got ]; do :; done; cat /workspace/got"), 0);
+    assert_string_equal(host.output, "hello\n");
+
+    host_stop(&host, name);
+    assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &first, &err), -1);
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+/* ----------------------------------------------------------------------- what a Runner finds */
+
+struct found {
+    struct host *host;
+    char names[4][64];
+    enum sandbox_state states[4];
+    size_t count;
+};
+
+static void on_found(void *data, const struct sandbox_entry *entry,
+                     const struct sandbox_answer *answer)
+{
+    struct found *found = data;
+
+    if (entry == NULL) {
+        host_on_answer(found->host, answer);
+        return;
+    }
+    assert_true(found->count < 4);
+    (void)snprintf(found->names[found->count], 64, "%s", entry->name);
+    found->states[found->count++] = entry->state;
+}
+
+static enum sandbox_state state_of(struct host *host, const char *name)
+{
+    struct found found = {.host = host};
+
+    sandbox_list(host->sandboxes, on_found, &found);
+    host_wait(host);
+    assert_int_equal(host->answer.err.code, KNDL_OK);
+    for (size_t i = 0; i < found.count; i++) {
+        if (strcmp(found.names[i], name) == 0)
+            return found.states[i];
+    }
+    fail_msg("%s is not in the list", name);
+    return SANDBOX_STOPPED;
+}
+
+static void a_runner_that_starts_again_finds_its_sandboxes(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+    int pidfd;
+    pid_t init;
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    assert_int_equal(state_of(&host, name), SANDBOX_STOPPED);
+    host_start(&host, name);
+    host_restart(&host);
+    assert_int_equal(state_of(&host, name), SANDBOX_RUNNING);
+    assert_int_equal(host_bash(&host, name, "echo still here"), 0);
+
+    init = state_find_pid(name, "init.pid", &pidfd);
+    assert_true(init > 0);
+    assert_int_equal(kill(init, SIGKILL), 0);
+    while (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, 10) == 0)
+        children_reap(host.children);
+    kndl_close(&pidfd);
+    assert_int_equal(state_of(&host, name), SANDBOX_CRASHED);
+    host_start(&host, name); /* over what the crash left */
+    assert_int_equal(state_of(&host, name), SANDBOX_RUNNING);
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+static void a_start_that_fails_leaves_nothing_half_made(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace-gone", workspace);
+    host_create(&host, name, workspace);
+    assert_int_equal(rmdir(workspace), 0);
+    sandbox_start(host.sandboxes, name, host_on_answer, &host);
+    host_wait(&host);
+    assert_int_not_equal(host.answer.err.code, KNDL_OK);
+    assert_string_equal(host.reason, "boot_failed");
+    assert_non_null(strstr(host.answer.err.message, "workspace"));
+    assert_false(exists("/run/netns", name));
+    assert_false(any_process_of(name));
+    host_folder(&host, "workspace-gone", workspace);
+    host_start(&host, name); /* Retry works once the cause is gone */
+    host_remove(&host, name);
+
+    sandbox_create(host.sandboxes, name,
+                   &(struct sandbox_spec){.image = "/nowhere", .cpu_percent = 1, .memory_mib = 1},
+                   host_on_answer, &host);
+    host_wait(&host);
+    assert_string_equal(host.reason, "no_image");
+    host_done(&host);
+}
+
+/* -------------------------------------------------------------------------------- commands */
+
+static void a_command_gets_its_input_and_its_exit_is_told(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    assert_int_equal(host_bash(&host, name, "echo out; echo err >&2; exit 7"), 7);
+    assert_string_equal(host.output, "out\nerr\n");
+    assert_int_equal(host_bash(&host, name, "kill -9 $$"), 137);
+    /* A child that keeps the pipe open does not keep us. */
+    assert_int_equal(host_bash(&host, name, "sleep 300 & echo done"), 0);
+    assert_string_equal(host.output, "done\n");
+    assert_int_equal(host_bash(&host, name, "head -c 100000 /dev/zero | tr '\\0' x; echo end >&2"),
+                     0);
+    assert_int_equal(strlen(host.output), 2000 + strlen("end\n"));
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+struct talk {
+    struct host *host;
+    int in;
+    int out;
+};
+
+static void on_talk_start(void *data, struct sandbox_process *process, int in, int out)
+{
+    struct talk *talk = data;
+
+    assert_true(sandbox_process_pid(process) > 0);
+    talk->in = in;
+    talk->out = out;
+    talk->host->done = true;
+}
+
+static void on_talk_end(void *data, const struct sandbox_exit *end)
+{
+    struct talk *talk = data;
+
+    talk->host->exit = *end;
+    talk->host->done = true;
+}
+
+static void a_command_can_be_talked_to(void **unused)
+{
+    struct host host;
+    struct talk talk = {.host = &host};
+    char name[64], workspace[256], line[16] = "";
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    sandbox_exec(host.sandboxes, name,
+                 &(struct sandbox_command){.argv = (const char *[]){"cat", NULL}, .stream = true},
+                 on_talk_start, on_talk_end, &talk);
+    host_wait(&host);
+    assert_int_equal(write(talk.in, "ping\n", 5), 5);
+    assert_int_equal(poll(&(struct pollfd){.fd = talk.out, .events = POLLIN}, 1, 10000), 1);
+    assert_int_equal(read(talk.out, line, sizeof line), 5);
+    assert_string_equal(line, "ping\n");
+    kndl_close(&talk.in);
+    host_wait(&host);
+    assert_int_equal(host.exit.code, 0);
+    kndl_close(&talk.out);
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+struct dialed {
+    struct host *host;
+    int fd;
+};
+
+static void on_dialed(void *data, const struct sandbox_answer *answer, int fd)
+{
+    struct dialed *dialed = data;
+
+    dialed->fd = fd;
+    host_on_answer(dialed->host, answer);
+}
+
+static void on_listeners(void *data, const struct sandbox_answer *answer,
+                         const struct sandbox_listener *listeners, size_t count)
+{
+    struct dialed *dialed = data;
+
+    dialed->fd = count == 1 ? listeners[0].port : -1 - (int)count;
+    host_on_answer(dialed->host, answer);
+}
+
+static void a_port_inside_is_seen_and_reached_but_not_the_relays(void **unused)
+{
+    struct host host;
+    struct dialed dialed = {.host = &host};
+    char name[64], workspace[256], line[16] = "";
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    /* perl is in every Debian; it listens, and says so by a file. */
+    assert_int_equal(
+        host_bash(&host, name,
+                  "(perl -MIO::Socket::INET -e '$l = IO::Socket::INET->new(LocalAddr => "
+                  "\"127.0.0.1:3000\", Listen => 5, ReuseAddr => 1) or die; open F, "
+                  "\">/workspace/up\"; close F; while ($c = $l->accept) { print $c \"guest\\n\"; "
+                  "close $c }' &>/dev/null &) ; until [ -e /workspace/up ]; do :; done"),
+        0);
+    sandbox_listeners(host.sandboxes, name, on_listeners, &dialed);
+    host_wait(&host);
+    assert_int_equal(dialed.fd, 3000);
+    sandbox_dial(host.sandboxes, name, 3000, on_dialed, &dialed);
+    host_wait(&host);
+    assert_int_equal(host.answer.err.code, KNDL_OK);
+    assert_int_equal(poll(&(struct pollfd){.fd = dialed.fd, .events = POLLIN}, 1, 10000), 1);
+    assert_int_equal(read(dialed.fd, line, sizeof line), 6);
+    assert_string_equal(line, "guest\n");
+    kndl_close(&dialed.fd);
+    sandbox_dial(host.sandboxes, name, 3001, on_dialed, &dialed);
+    host_wait(&host);
+    assert_int_equal(host.answer.err.code, KNDL_UNAVAILABLE);
+    sandbox_dial(host.sandboxes, name, 18080, on_dialed, &dialed);
+    host_wait(&host);
+    assert_int_not_equal(host.answer.err.code, KNDL_OK);
+    host_remove(&host, name);
+    host_done(&host);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(cc_01_a_guest_is_root_of_its_own_world_only, host_sweep),
+        cmocka_unit_test_teardown(two_sandboxes_never_see_each_other, host_sweep),
+        cmocka_unit_test_teardown(limits_hold, host_sweep),
+        cmocka_unit_test_teardown(li_02_a_stop_leaves_no_trace_but_the_disks, host_sweep),
+        cmocka_unit_test_teardown(re_01_the_relays_socket_outlives_the_runner, host_sweep),
+        cmocka_unit_test_teardown(a_runner_that_starts_again_finds_its_sandboxes, host_sweep),
+        cmocka_unit_test_teardown(a_start_that_fails_leaves_nothing_half_made, host_sweep),
+        cmocka_unit_test_teardown(a_command_gets_its_input_and_its_exit_is_told, host_sweep),
+        cmocka_unit_test_teardown(a_command_can_be_talked_to, host_sweep),
+        cmocka_unit_test_teardown(a_port_inside_is_seen_and_reached_but_not_the_relays, host_sweep),
+    };
+    int status;
+
+    if (verb_main(argc, argv, &status))
+        return status;
+    return cmocka_run_group_tests(tests, host_prepare, host_clean);
+}
