@@ -1,0 +1,10 @@
+#pragma once
+
+#include "kndl/service.h"
+
+/* Wakes Sessions whose prompts wait, takes commands and prompts to the Runners, and assignments to
+ * secrets. */
+extern const struct kndl_task dispatch_task;
+
+/* Freezes the Sessions of Runners that are away, and acts on Sessions past their deadline. */
+extern const struct kndl_task deadlines_task;

@@ -1,0 +1,85 @@
+/*
+ * sessions: who talks to which Claude, and what was said.
+ *
+ * Answers the three services of kndl.sessions.v1, commands the Runners, owns the database
+ * schema "sessions".
+ */
+
+#include <stdlib.h>
+
+#include "dispatch.h"
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "kndl/secret.h"
+#include "kndl/service.h"
+#include "live.h"
+#include "peers.h"
+#include "rpc.h"
+#include "runners.h"
+#include "store.h"
+
+static void close_worker(void *state)
+{
+    struct sessions *sessions = state;
+
+    live_free(sessions->live);
+    runners_close(sessions->runners);
+    peers_close(sessions->peers);
+    store_close(sessions->store);
+    free(sessions);
+}
+
+static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error *err)
+{
+    struct sessions *sessions = kndl_new0(struct sessions);
+
+    sessions->opened_at_ms = kndl_clock_ms();
+    sessions->live = live_new(bus);
+    if (store_open(&sessions->store, err) < 0 || peers_open(bus, &sessions->peers, err) < 0 ||
+        runners_open(bus, &sessions->runners, err) < 0) {
+        close_worker(sessions);
+        return -1;
+    }
+    *ret_state = sessions;
+    return 0;
+}
+
+/* Prompts, answers and tokens pass through. */
+static int prepare(struct kndl_error *err)
+{
+    if (kndl_secret_guard_process(err) < 0)
+        return -1;
+    return store_migrate(err);
+}
+
+static const struct kndl_env env[] = {
+    {"HUB_NATS_URL", "nats://127.0.0.1:4222", "where NATS is"},
+    {"HUB_NATS_CREDS_FILE", NULL, "this service's credentials, as kndl-init wrote them"},
+    {"HUB_DATABASE_URL", NULL, "PostgreSQL, as the role that owns schema sessions"},
+    {NULL, NULL, NULL},
+};
+
+static ProtobufCService *const *const answers[] = {
+    &sessions_service,
+    &sessions_internal_service,
+    &sessions_runner_service,
+    NULL,
+};
+
+static const struct kndl_task *const tasks[] = {&dispatch_task, &deadlines_task, NULL};
+
+static const struct kndl_service service = {
+    .name = "sessions",
+    .env = env,
+    .answers = answers,
+    .tasks = tasks,
+    .arena = KNDL_ARENA_SECRET,
+    .prepare = prepare,
+    .open = open_worker,
+    .close = close_worker,
+};
+
+int main(int argc, char **argv)
+{
+    return kndl_service_main(&service, argc, argv);
+}

@@ -1,0 +1,212 @@
+/* Questions to secrets, repo-access and redactor over the bus. */
+
+#include "peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/bus.h"
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/rpc.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+
+#define ACCESS(name) Kndl__RepoAccess__V1__##name
+#define SECRETS(name) Kndl__Secrets__V1__##name
+#define REDACTOR(name) Kndl__Redactor__V1__##name
+
+#define ACCESS_SERVICE kndl__repo_access__v1__repo_access_internal_service__descriptor
+#define SECRETS_SERVICE kndl__secrets__v1__secrets_internal_service__descriptor
+#define REDACTOR_SERVICE kndl__redactor__v1__redactor_internal_service__descriptor
+
+enum { ACCESS_BATCH_COUNT = 200, TASK_TIMEOUT_MS = 5000 };
+
+struct peers {
+    struct kndl_bus *bus;
+};
+
+int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
+{
+    (void)err;
+    *ret_peers = kndl_new0(struct peers);
+    (*ret_peers)->bus = bus;
+    return 0;
+}
+
+void peers_close(struct peers *peers)
+{
+    free(peers);
+}
+
+/* A task has no caller that waits, so it brings no deadline. */
+static void limit(struct kndl_call *call)
+{
+    if (call->method == NULL)
+        call->deadline_ms = kndl_clock_ms() + TASK_TIMEOUT_MS;
+}
+
+static int check_batch(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                       size_t count, struct access *access)
+{
+    ACCESS(CheckAccessRequest) req = KNDL__REPO_ACCESS__V1__CHECK_ACCESS_REQUEST__INIT;
+    ACCESS(CheckAccessResponse) * resp;
+
+    req.person_id = (char *)call->actor.id;
+    req.repo_ids = (int64_t *)repo_ids;
+    req.n_repo_ids = count;
+    if (KNDL_CALL(ACCESS, CheckAccess, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    for (size_t i = 0; i < resp->n_allowed_repo_ids && i < count; i++)
+        access->repo_ids[access->count++] = resp->allowed_repo_ids[i];
+    if (access->valid_until_ms == 0 || resp->valid_until_ms < access->valid_until_ms)
+        access->valid_until_ms = resp->valid_until_ms;
+    return 0;
+}
+
+int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                       size_t count, struct access *ret_access)
+{
+    struct access access = {.repo_ids =
+                                kndl_arena_alloc(call->arena, (count + 1) * sizeof(int64_t))};
+
+    limit(call);
+    for (size_t at = 0; at < count; at += ACCESS_BATCH_COUNT) {
+        size_t batch = count - at < ACCESS_BATCH_COUNT ? count - at : ACCESS_BATCH_COUNT;
+
+        if (check_batch(peers, call, repo_ids + at, batch, &access) < 0)
+            return -1;
+    }
+    *ret_access = access;
+    return 0;
+}
+
+int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
+                       const char *name, int64_t *ret_id, const char **ret_name)
+{
+    ACCESS(ResolveRepoRequest) req = KNDL__REPO_ACCESS__V1__RESOLVE_REPO_REQUEST__INIT;
+    ACCESS(ResolveRepoResponse) * resp;
+
+    req.person_id = (char *)call->actor.id;
+    req.repo_id = repo_id;
+    req.name = (char *)name;
+    limit(call);
+    if (KNDL_CALL(ACCESS, ResolveRepo, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    if (resp->repo == NULL)
+        return kndl_fail(&call->err, KNDL_INTERNAL, "repo-access answered without a Repo");
+    *ret_id = resp->repo->id;
+    *ret_name = resp->repo->name;
+    return 0;
+}
+
+int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person)
+{
+    ACCESS(GetPeopleRequest) req = KNDL__REPO_ACCESS__V1__GET_PEOPLE_REQUEST__INIT;
+    ACCESS(GetPeopleResponse) * resp;
+    char *ids[] = {(char *)call->actor.id};
+    char email[160];
+
+    req.person_ids = ids;
+    req.n_person_ids = 1;
+    limit(call);
+    if (KNDL_CALL(ACCESS, GetPeople, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    if (resp->n_people == 0)
+        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED, "you are not a Member of this Hub");
+
+    const ACCESS(Person) *person = resp->people[0];
+    snprintf(email, sizeof email, "%lld+%.80s@users.noreply.github.com",
+             (long long)person->github_id, person->login);
+    *ret_person = (struct person){
+        .login = person->login,
+        .name = person->name[0] == '\0' ? person->login : person->name,
+        .email = kndl_arena_copy(call->arena, email),
+    };
+    return 0;
+}
+
+int peers_mint_git_token(struct peers *peers, struct kndl_call *call, int64_t repo_id, bool write,
+                         struct git_token *ret_token)
+{
+    ACCESS(MintGitTokenRequest) req = KNDL__REPO_ACCESS__V1__MINT_GIT_TOKEN_REQUEST__INIT;
+    ACCESS(MintGitTokenResponse) * resp;
+
+    req.repo_id = repo_id;
+    req.write = write;
+    limit(call);
+    if (KNDL_CALL(ACCESS, MintGitToken, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    *ret_token = (struct git_token){resp->token, resp->expires_at_ms, resp->clone_url};
+    return 0;
+}
+
+int peers_check_setup_token(struct peers *peers, struct kndl_call *call, const char *person_id,
+                            bool *ret_exists)
+{
+    SECRETS(CheckSetupTokenRequest) req = KNDL__SECRETS__V1__CHECK_SETUP_TOKEN_REQUEST__INIT;
+    SECRETS(CheckSetupTokenResponse) * resp;
+
+    req.person_id = (char *)person_id;
+    limit(call);
+    if (KNDL_CALL(SECRETS, CheckSetupToken, SECRETS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    *ret_exists = resp->exists;
+    return 0;
+}
+
+int peers_put_assignment(struct peers *peers, struct kndl_call *call,
+                         const struct assignment *assignment)
+{
+    SECRETS(PutAssignmentRequest) req = KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__INIT;
+    SECRETS(PutAssignmentResponse) * resp;
+
+    req.session_id = (char *)assignment->session_id;
+    req.run = assignment->run;
+    req.runner_id = (char *)assignment->runner_id;
+    req.creator_id = (char *)assignment->creator_id;
+    req.repo_id = assignment->repo_id;
+    req.phase = (SECRETS(PutAssignmentRequest__Phase))assignment->phase;
+    limit(call);
+    return KNDL_CALL(SECRETS, PutAssignment, SECRETS_SERVICE, peers->bus, call, &req, &resp);
+}
+
+int peers_put_mask(struct peers *peers, struct kndl_call *call, const char *session_id,
+                   const char *name, const char *value, int64_t *ret_version)
+{
+    SECRETS(PutMaskRequest) req = KNDL__SECRETS__V1__PUT_MASK_REQUEST__INIT;
+    SECRETS(PutMaskResponse) * resp;
+
+    req.session_id = (char *)session_id;
+    req.name = (char *)name;
+    req.value = (char *)value;
+    limit(call);
+    if (KNDL_CALL(SECRETS, PutMask, SECRETS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    *ret_version = resp->mask_version;
+    return 0;
+}
+
+int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking *masking,
+               const char *const *texts, size_t count, const char **ret_texts)
+{
+    REDACTOR(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
+    REDACTOR(MaskResponse) * resp;
+
+    req.session_id = (char *)(masking->session_id == NULL ? "" : masking->session_id);
+    req.creator_id = (char *)(masking->creator_id == NULL ? "" : masking->creator_id);
+    req.repo_id = masking->repo_id;
+    req.texts = (char **)texts;
+    req.n_texts = count;
+    limit(call);
+    if (KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, peers->bus, call, &req, &resp) < 0)
+        return -1;
+    if (resp->n_texts != count)
+        return kndl_fail(&call->err, KNDL_INTERNAL, "redactor answered %zu of %zu texts",
+                         resp->n_texts, count);
+    for (size_t i = 0; i < count; i++)
+        ret_texts[i] = resp->texts[i];
+    return 0;
+}

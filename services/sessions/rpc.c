@@ -1,0 +1,294 @@
+/*
+ * SessionsService: each handler checks its request, asks other services, changes the store in
+ * one transaction and answers. What a Runner must hear of it is the dispatcher's.
+ */
+
+#include "rpc.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "dispatch.h"
+#include "handlers.h"
+#include "kndl/buf.h"
+#include "kndl/clock.h"
+#include "kndl/log.h"
+#include "kndl/mem.h"
+#include "kndl/runner/v1/runner_service.pb-c.h"
+#include "kndl/seal.h"
+#include "live.h"
+#include "peers.h"
+#include "present.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+
+enum { REQUEST_ID_BYTES_MAX = 64, ANSWER_BYTES_MAX = 16 * 1024, ANSWERS_MAX = 16 };
+
+int check_request_id(struct kndl_call *call, const char *request_id)
+{
+    size_t size = strlen(request_id);
+
+    if (size == 0)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
+    if (size > REQUEST_ID_BYTES_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "request_id has %zu bytes; the most is %d", size, REQUEST_ID_BYTES_MAX);
+    for (const char *c = request_id; *c != '\0'; c++)
+        if (!isgraph((unsigned char)*c))
+            return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                             "request_id holds a character that is not printable ASCII");
+    return 0;
+}
+
+int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
+                 int64_t *ret_until_ms)
+{
+    struct sessions *sessions = call->state;
+    struct access access;
+
+    if (!kndl_id_is_valid(session_id))
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %.64s does not exist", session_id);
+    if (store_read_session(sessions->store, call->arena, session_id, ret_session, &call->err) < 0 ||
+        peers_check_access(sessions->peers, call, &ret_session->repo_id, 1, &access) < 0)
+        return -1;
+    if (access.count == 0)
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+    if (ret_until_ms != NULL)
+        *ret_until_ms = access.valid_until_ms;
+    return 0;
+}
+
+int mask_one(struct kndl_call *call, const char *session_id, const char *text,
+             const char **ret_masked)
+{
+    struct sessions *sessions = call->state;
+    const struct masking masking = {.session_id = session_id};
+
+    return peers_mask(sessions->peers, call, &masking, &text, 1, ret_masked);
+}
+
+struct asked asked_by(const struct kndl_call *call, const char *session_id, const char *request_id)
+{
+    return (struct asked){call->actor.id, session_id, request_id};
+}
+
+/* Who may see a Session and drives it not is told so before anything of theirs is looked at. */
+static int check_creator(struct kndl_call *call, const char *session_id, const char *request_id,
+                         struct session *ret_session)
+{
+    if (check_access(call, session_id, ret_session, NULL) < 0)
+        return -1;
+    if (strcmp(ret_session->creator_id, call->actor.id) != 0)
+        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
+                         "only its Creator may drive session %s", session_id);
+    return check_request_id(call, request_id);
+}
+
+/* The answer leaves; viewers and the dispatcher hear of it. */
+static int done(struct kndl_call *call, const struct changes *changes)
+{
+    struct sessions *sessions = call->state;
+
+    live_publish(sessions->live, call->arena, changes, 0);
+    call->wake = &dispatch_task;
+    return 0;
+}
+
+static int check_key(struct kndl_call *call, const struct session *session)
+{
+    if (session->seal_key.size != KNDL_SEAL_PUBLIC_BYTES)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the Runner has no key yet; try again");
+    return 0;
+}
+
+static int send_prompt(struct kndl_call *call, const V1(SendPromptRequest) *req,
+                       V1(SendPromptResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    int64_t began_us = kndl_clock_us();
+    struct changes changes = {0};
+    struct session session;
+    const char *masked;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0)
+        return -1;
+    if (req->text[0] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the prompt is empty");
+    if (strlen(req->text) > PROMPT_BYTES_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the prompt has %zu bytes; the most is %d", strlen(req->text),
+                         PROMPT_BYTES_MAX);
+    if (check_key(call, &session) < 0 || mask_one(call, req->session_id, req->text, &masked) < 0)
+        return -1;
+    kndl_seal(session.seal_key.data, kndl_slice_of(req->text), &sealed);
+    if (store_append_prompt(sessions->store, call->arena, &asked, masked, kndl_buf_slice(&sealed),
+                            &resp->prompt, &changes, &call->err) < 0)
+        return -1;
+
+    /* Stored is done: whether the Session is Active or Asleep, the prompt waits its turn. */
+    kndl_log(KNDL_INFO, "prompt queued", KNDL_STR("session", req->session_id),
+             KNDL_STR("prompt", resp->prompt->id), KNDL_I64("began_us", began_us),
+             KNDL_I64("took_us", kndl_clock_us() - began_us));
+    return done(call, &changes);
+}
+
+static int cancel_prompt(struct kndl_call *call, const V1(CancelPromptRequest) *req,
+                         V1(CancelPromptResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    struct changes changes = {0};
+    struct session session;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        store_cancel_prompt(sessions->store, call->arena, &asked, req->prompt_id, &resp->prompt,
+                            &changes, &call->err) < 0)
+        return -1;
+    return done(call, &changes);
+}
+
+static int resume_queue(struct kndl_call *call, const V1(ResumeQueueRequest) *req,
+                        V1(ResumeQueueResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    struct changes changes = {0};
+    struct session session;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        store_resume_queue(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
+            0)
+        return -1;
+    resp->session = present_session(call->arena, &session, call->actor.id);
+    return done(call, &changes);
+}
+
+static int check_answers(struct kndl_call *call, const V1(AnswerQuestionRequest) *req)
+{
+    if (req->n_answers == 0 || req->n_answers > ANSWERS_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "give one answer for each thing asked, 1 to %d", ANSWERS_MAX);
+    for (size_t i = 0; i < req->n_answers; i++)
+        if (req->answers[i][0] == '\0' || strlen(req->answers[i]) > ANSWER_BYTES_MAX)
+            return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                             "answer %zu has %zu bytes; it has 1 to %d", i + 1,
+                             strlen(req->answers[i]), ANSWER_BYTES_MAX);
+    return 0;
+}
+
+static void seal_answers(struct kndl_call *call, const struct session *session,
+                         const V1(AnswerQuestionRequest) *req, struct kndl_buf *sealed)
+{
+    Kndl__Runner__V1__Answers answers = KNDL__RUNNER__V1__ANSWERS__INIT;
+
+    answers.answers = req->answers;
+    answers.n_answers = req->n_answers;
+    size_t size = kndl__runner__v1__answers__get_packed_size(&answers);
+    uint8_t *bytes = kndl_arena_alloc(call->arena, size);
+    kndl__runner__v1__answers__pack(&answers, bytes);
+    kndl_seal(session->seal_key.data, kndl_slice(bytes, size), sealed);
+}
+
+static int answer_question(struct kndl_call *call, const V1(AnswerQuestionRequest) *req,
+                           V1(AnswerQuestionResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf content = {0};
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    const struct masking masking = {.session_id = req->session_id};
+    const char *masked[ANSWERS_MAX];
+    struct changes changes = {0};
+    struct session session;
+
+    (void)resp;
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        check_answers(call, req) < 0 || check_key(call, &session) < 0 ||
+        peers_mask(sessions->peers, call, &masking, (const char *const *)req->answers,
+                   req->n_answers, masked) < 0)
+        return -1;
+    for (size_t i = 0; i < req->n_answers; i++)
+        kndl_buf_printf(&content, "%zu:%s\n", strlen(masked[i]), masked[i]);
+    seal_answers(call, &session, req, &sealed);
+    if (store_answer_question(sessions->store, call->arena, &asked, req->question_id,
+                              req->n_answers, kndl_buf_text(&content), kndl_buf_slice(&sealed),
+                              &changes, &call->err) < 0)
+        return -1;
+    return done(call, &changes);
+}
+
+static int stop_turn(struct kndl_call *call, const V1(StopTurnRequest) *req,
+                     V1(StopTurnResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    struct changes changes = {0};
+    struct session session;
+    const char *turn_id;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        store_stop_turn(sessions->store, call->arena, &asked, req->turn_id, &turn_id, &changes,
+                        &call->err) < 0)
+        return -1;
+    resp->turn_id = (char *)turn_id;
+    return done(call, &changes);
+}
+
+static int sleep_session(struct kndl_call *call, const V1(SleepSessionRequest) *req,
+                         V1(SleepSessionResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    struct changes changes = {0};
+    struct session session;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        store_sleep_session(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
+            0)
+        return -1;
+    resp->session = present_session(call->arena, &session, call->actor.id);
+    return done(call, &changes);
+}
+
+static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *req,
+                        V1(WakeSessionResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct asked asked = asked_by(call, req->session_id, req->request_id);
+    struct changes changes = {0};
+    struct session session;
+    bool has_token;
+
+    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+        peers_check_setup_token(sessions->peers, call, call->actor.id, &has_token) < 0)
+        return -1;
+    if (!has_token)
+        return kndl_fail(&call->err, KNDL_ABORTED,
+                         "you have no setup token: make one with `claude setup-token`, set it with "
+                         "`kndl token set`, then try again");
+    if (store_wake_session(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
+        0)
+        return -1;
+    resp->session = present_session(call->arena, &session, call->actor.id);
+    return done(call, &changes);
+}
+
+KNDL_RPC(V1, SessionsService, CreateSession, create_session)
+KNDL_RPC(V1, SessionsService, ListSessions, list_sessions)
+KNDL_RPC(V1, SessionsService, GetSession, get_session)
+KNDL_RPC(V1, SessionsService, SendPrompt, send_prompt)
+KNDL_RPC(V1, SessionsService, CancelPrompt, cancel_prompt)
+KNDL_RPC(V1, SessionsService, ResumeQueue, resume_queue)
+KNDL_RPC(V1, SessionsService, AnswerQuestion, answer_question)
+KNDL_RPC(V1, SessionsService, StopTurn, stop_turn)
+KNDL_RPC(V1, SessionsService, SleepSession, sleep_session)
+KNDL_RPC(V1, SessionsService, WakeSession, wake_session)
+KNDL_RPC(V1, SessionsService, ListEvents, list_events)
+KNDL_RPC(V1, SessionsService, OpenView, open_view)
+KNDL_RPC(V1, SessionsService, Heads, heads)
+
+static V1(SessionsService_Service) service = KNDL__SESSIONS__V1__SESSIONS_SERVICE__INIT(rpc_);
+
+ProtobufCService *const sessions_service = &service.base;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+struct live;
+struct peers;
+struct runners;
+struct store;
+
+/* What handlers and tasks of sessions work with: one for each thread. */
+struct sessions {
+    struct store *store;
+    struct peers *peers;
+    struct runners *runners; /* for the dispatcher */
+    struct live *live;
+    int64_t opened_at_ms; /* kndl_clock_ms(): the deadlines give Runners time to be heard first */
+};
+
+/* What the package answers, for people, services and Runners; state is a struct sessions. */
+extern ProtobufCService *const sessions_service;
+extern ProtobufCService *const sessions_internal_service; /* rpc_internal.c */
+extern ProtobufCService *const sessions_runner_service;   /* rpc_runner.c */

@@ -1,0 +1,79 @@
+/* SessionsInternalService: what other services ask. */
+
+#include "dispatch.h"
+#include "kndl/clock.h"
+#include "kndl/log.h"
+#include "kndl/rpc.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
+#include "live.h"
+#include "rpc.h"
+#include "store.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+
+static int append_events(struct kndl_call *call, const V1(AppendEventsRequest) *req,
+                         V1(AppendEventsResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct batch batch = {
+        .runner_id = req->runner_id,
+        .session_id = req->session_id,
+        .run = req->run,
+        .first_n = req->first_n,
+        .events = req->events,
+        .count = req->n_events,
+        .mod_token_hash = kndl_slice(req->mod_token_hash.data, req->mod_token_hash.len),
+        .gap = req->gap,
+    };
+    struct changes changes = {0};
+    int64_t began_us = kndl_clock_us();
+
+    if (store_append_events(sessions->store, call->arena, &batch, &resp->expected_n, &changes,
+                            &call->err) < 0)
+        return -1;
+    live_publish(sessions->live, call->arena, &changes, req->relay_at_us);
+    kndl_log(KNDL_INFO, "events appended", KNDL_STR("session", req->session_id),
+             KNDL_I64("run", req->run), KNDL_I64("first_n", req->first_n),
+             KNDL_U64("count", req->n_events), KNDL_I64("expected_n", resp->expected_n),
+             KNDL_I64("relay_at_us", req->relay_at_us), KNDL_I64("began_us", began_us),
+             KNDL_I64("took_us", kndl_clock_us() - began_us));
+    if (changes.first != NULL && changes.first->is_summary)
+        call->wake = &dispatch_task;
+    return 0;
+}
+
+static int setup_token_changed(struct kndl_call *call, const V1(SetupTokenChangedRequest) *req,
+                               V1(SetupTokenChangedResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    struct changes changes = {0};
+
+    (void)resp;
+    switch (req->change) {
+    case KNDL__SESSIONS__V1__SETUP_TOKEN_CHANGED_REQUEST__CHANGE__CHANGE_ADDED:
+        return 0;
+    case KNDL__SESSIONS__V1__SETUP_TOKEN_CHANGED_REQUEST__CHANGE__CHANGE_REPLACED:
+    case KNDL__SESSIONS__V1__SETUP_TOKEN_CHANGED_REQUEST__CHANGE__CHANGE_REMOVED:
+        break;
+    case KNDL__SESSIONS__V1__SETUP_TOKEN_CHANGED_REQUEST__CHANGE__CHANGE_UNSPECIFIED:
+    default:
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the change is not named");
+    }
+    bool is_replaced =
+        req->change == KNDL__SESSIONS__V1__SETUP_TOKEN_CHANGED_REQUEST__CHANGE__CHANGE_REPLACED;
+    int stored = store_put_person_to_sleep(sessions->store, call->arena, req->person_id,
+                                           is_replaced, req->version, &changes, &call->err);
+
+    /* Those that were changed before it failed are changed all the same. */
+    live_publish(sessions->live, call->arena, &changes, 0);
+    call->wake = &dispatch_task;
+    return stored;
+}
+
+KNDL_RPC(V1, SessionsInternalService, AppendEvents, append_events)
+KNDL_RPC(V1, SessionsInternalService, SetupTokenChanged, setup_token_changed)
+
+static V1(SessionsInternalService_Service) service =
+    KNDL__SESSIONS__V1__SESSIONS_INTERNAL_SERVICE__INIT(rpc_);
+
+ProtobufCService *const sessions_internal_service = &service.base;

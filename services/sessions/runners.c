@@ -1,0 +1,137 @@
+/* Commands over the bus: kndl.runner.<runner>.cmd.<Method>. */
+
+#include "runners.h"
+
+#include <stdlib.h>
+
+#include "kndl/bus.h"
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "kndl/rpc.h"
+#include "kndl/runner/v1/runner_service.pb-c.h"
+#include "store.h"
+
+#define RUNNER(name) Kndl__Runner__V1__##name
+
+enum { TAKEN_WITHIN_MS = 1000 };
+
+struct runners {
+    struct kndl_bus *bus;
+};
+
+int runners_open(struct kndl_bus *bus, struct runners **ret_runners, struct kndl_error *err)
+{
+    (void)err;
+    *ret_runners = kndl_new0(struct runners);
+    (*ret_runners)->bus = bus;
+    return 0;
+}
+
+void runners_close(struct runners *runners)
+{
+    free(runners);
+}
+
+static int command(struct runners *runners, struct kndl_call *call, const char *method,
+                   const struct delivery *delivery, const ProtobufCMessage *request)
+{
+    ProtobufCMessage *response;
+
+    call->deadline_ms = kndl_clock_ms() + TAKEN_WITHIN_MS;
+    return kndl_bus_call(runners->bus, call, &kndl__runner__v1__runner_service__descriptor, method,
+                         delivery->runner_id, request, &response);
+}
+
+static int start_run(struct runners *runners, struct kndl_call *call,
+                     const struct delivery *delivery)
+{
+    RUNNER(StartRunRequest) req = KNDL__RUNNER__V1__START_RUN_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    req.creator_id = (char *)delivery->creator_id;
+    req.repo_id = delivery->repo_id;
+    req.repo_name = (char *)delivery->repo_name;
+    req.claude_session_id = (char *)delivery->claude_session_id;
+    req.resume = delivery->conversation_exists;
+    req.model = (char *)delivery->model;
+    req.effort = (char *)delivery->effort;
+    req.stored_source_ids = delivery->sources;
+    req.n_stored_source_ids = delivery->source_count;
+    req.creator_name = (char *)delivery->creator_name;
+    req.creator_email = (char *)delivery->creator_email;
+    return command(runners, call, "StartRun", delivery, &req.base);
+}
+
+static int stop_run(struct runners *runners, struct kndl_call *call,
+                    const struct delivery *delivery)
+{
+    RUNNER(StopRunRequest) req = KNDL__RUNNER__V1__STOP_RUN_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    req.reason_code = (char *)delivery->reason_code;
+    return command(runners, call, "StopRun", delivery, &req.base);
+}
+
+static int hand_prompt(struct runners *runners, struct kndl_call *call,
+                       const struct delivery *delivery)
+{
+    RUNNER(HandPromptRequest) req = KNDL__RUNNER__V1__HAND_PROMPT_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    req.prompt_id = (char *)delivery->id;
+    req.sealed_text.data = (uint8_t *)delivery->sealed.data;
+    req.sealed_text.len = delivery->sealed.size;
+    req.creator_id = (char *)delivery->creator_id;
+    return command(runners, call, "HandPrompt", delivery, &req.base);
+}
+
+static int stop_turn(struct runners *runners, struct kndl_call *call,
+                     const struct delivery *delivery)
+{
+    RUNNER(StopTurnRequest) req = KNDL__RUNNER__V1__STOP_TURN_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    req.command_id = (char *)delivery->id;
+    req.turn_id = (char *)delivery->target_id;
+    req.creator_id = (char *)delivery->creator_id;
+    return command(runners, call, "StopTurn", delivery, &req.base);
+}
+
+static int give_answer(struct runners *runners, struct kndl_call *call,
+                       const struct delivery *delivery)
+{
+    RUNNER(GiveAnswerRequest) req = KNDL__RUNNER__V1__GIVE_ANSWER_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    req.command_id = (char *)delivery->id;
+    req.question_id = (char *)delivery->target_id;
+    req.sealed_answers.data = (uint8_t *)delivery->sealed.data;
+    req.sealed_answers.len = delivery->sealed.size;
+    req.creator_id = (char *)delivery->creator_id;
+    return command(runners, call, "GiveAnswer", delivery, &req.base);
+}
+
+int runners_command(struct runners *runners, struct kndl_call *call,
+                    const struct delivery *delivery)
+{
+    switch (delivery->kind) {
+    case DELIVER_START:
+        return start_run(runners, call, delivery);
+    case DELIVER_STOP_RUN:
+        return stop_run(runners, call, delivery);
+    case DELIVER_STOP_TURN:
+        return stop_turn(runners, call, delivery);
+    case DELIVER_ANSWER:
+        return give_answer(runners, call, delivery);
+    case DELIVER_PROMPT:
+        return hand_prompt(runners, call, delivery);
+    case DELIVER_ASSIGNMENT:
+        break;
+    }
+    return kndl_fail(&call->err, KNDL_INTERNAL, "an assignment is not a Runner's");
+}

@@ -1,0 +1,93 @@
+-- Sessions: made, read, locked and written back.
+
+-- name: pick_runner
+-- The Runner that is there with the fewest Sessions awake. No row: none is there.
+SELECT r.id, r.seal_key, count(s.id)
+FROM sessions.runner r
+LEFT JOIN sessions.session s ON s.runner_id = r.id AND s.state IN (1, 2, 3, 5, 6)
+WHERE NOT r.is_away AND r.last_seen_ms > sessions.now_ms() - 20000
+GROUP BY r.id
+ORDER BY count(s.id), r.id
+LIMIT 1;
+
+-- name: find_created
+-- $1 Creator, $2 request id. The Session that this request made and what was asked.
+SELECT id, request_content FROM sessions.session WHERE creator_id = $1 AND request_id = $2;
+
+-- name: create_session
+-- Nothing is changed if the Creator made that request before.
+INSERT INTO sessions.session
+    (id, request_id, request_content, creator_id, creator_login, creator_name, creator_email,
+     repo_id, repo_name, runner_id, model, effort, claude_session_id, state,
+     created_at_ms, changed_at_ms)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0,
+        sessions.now_ms(), sessions.now_ms())
+ON CONFLICT (creator_id, request_id) DO NOTHING;
+
+-- name: read_session
+-- $1 Session. All its columns, then its queue's length, the clock, and its Runner's row.
+SELECT s.*,
+       (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
+WHERE s.id = $1;
+
+-- name: lock_session
+-- As read_session, and no other writer of this Session until the transaction ends.
+SELECT s.*,
+       (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
+WHERE s.id = $1
+FOR UPDATE OF s;
+
+-- name: update_session
+-- $1 Session (locked), then what may change.
+UPDATE sessions.session
+SET claude_session_id = $2, title = $3, state = $4, reason_code = $5, reason = $6,
+    frozen_from = $7, sleep_code = $8, sleep_reason = $9, run = $10, conversation_exists = $11,
+    was_active = $12, wake_held = $13, queue_paused = $14, turn_open = $15, turn_id = $16,
+    turn_expected_until_ms = $17, open_questions = $18, running_subagents = $19, last_seq = $20,
+    view_version = $21, changed_at_ms = $22, deadline_ms = $23
+WHERE id = $1;
+
+-- name: list_repos
+-- The Repos that have Sessions. $1 Creator or '' for everybody's.
+SELECT DISTINCT repo_id FROM sessions.session WHERE $1 = '' OR creator_id = $1 ORDER BY repo_id;
+
+-- name: list_sessions
+-- $1 Repos, $2 Creator or '', $3 changed before, $4 limit. As read_session, newest first.
+SELECT s.*,
+       (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
+WHERE s.repo_id = ANY ($1::bigint[]) AND ($2 = '' OR s.creator_id = $2) AND s.changed_at_ms < $3
+ORDER BY s.changed_at_ms DESC, s.id
+LIMIT $4;
+
+-- name: find_request
+-- $1 Session (locked), $2 request id. What was asked by it, and what came of it.
+SELECT method, content, result FROM sessions.request WHERE session_id = $1 AND id = $2;
+
+-- name: put_request
+-- $1 Session (locked), $2 request id, $3 method, $4 content, $5 result.
+INSERT INTO sessions.request (session_id, id, method, content, result)
+VALUES ($1, $2, $3, $4, $5);
+
+-- name: awake_of_person
+-- $1 Creator. Their Sessions that run, start or would go on.
+SELECT id FROM sessions.session WHERE creator_id = $1 AND state IN (1, 2, 5, 6) ORDER BY id;
+
+-- name: find_setup_token
+-- $1 person. The newest version that was acted upon.
+SELECT version FROM sessions.setup_token WHERE person_id = $1;
+
+-- name: put_setup_token
+INSERT INTO sessions.setup_token (person_id, version) VALUES ($1, $2)
+ON CONFLICT (person_id) DO UPDATE SET version = greatest(setup_token.version, excluded.version);
+
+-- name: overdue_session
+-- A Session past its deadline. Others' locked ones are left to them.
+SELECT id FROM sessions.session
+WHERE deadline_ms > 0 AND deadline_ms <= sessions.now_ms()
+ORDER BY deadline_ms LIMIT 1 FOR UPDATE SKIP LOCKED;
