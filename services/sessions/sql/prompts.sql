@@ -3,7 +3,7 @@
 -- name: append_prompt
 -- $1 new id, $2 Session (locked), $3 sealed text, $4 masked text. Its place.
 INSERT INTO sessions.prompt (id, session_id, place, state, sealed, masked, queued_at_ms)
-SELECT $1, $2, coalesce(max(place), 0) + 1, 1, $3, $4, sessions.now_ms()
+SELECT $1::text, $2::text, coalesce(max(place), 0) + 1, 1, $3::bytea, $4::text, sessions.now_ms()
 FROM sessions.prompt WHERE session_id = $2
 RETURNING place;
 
@@ -26,8 +26,9 @@ FROM sessions.prompt WHERE session_id = $1 AND state IN (1, 2) ORDER BY place;
 -- $1 Session (locked), $2 prompt, $3 its state, $4 the reason. What was sealed is kept only while
 -- it may still have to be handed over.
 UPDATE sessions.prompt
-SET state = $3, reason = $4, is_taken = is_taken AND $3 = 2, maybe_sent = maybe_sent AND $3 = 2,
-    sealed = CASE WHEN $3 IN (1, 2) THEN sealed END
+SET state = $3::bigint, reason = $4, is_taken = is_taken AND $3::bigint = 2,
+    maybe_sent = maybe_sent AND $3::bigint = 2,
+    sealed = CASE WHEN $3::bigint IN (1, 2) THEN sealed END
 WHERE session_id = $1 AND id = $2;
 
 -- name: handed_prompts
@@ -65,7 +66,7 @@ SET state = 2, run = $2, claimed_until_ms = sessions.now_ms() + 10000
 WHERE id = (SELECT p.id FROM sessions.prompt p
             WHERE p.session_id = $1
               AND ((p.state = 2 AND NOT p.is_taken AND p.claimed_until_ms <= sessions.now_ms())
-                   OR ($3 AND p.state = 1
+                   OR ($3::boolean AND p.state = 1
                        AND NOT EXISTS (SELECT FROM sessions.prompt o
                                        WHERE o.session_id = $1 AND o.state = 2)))
             ORDER BY p.state DESC, p.place

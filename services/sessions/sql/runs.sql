@@ -16,8 +16,8 @@ UPDATE sessions.run SET last_n = $3 WHERE session_id = $1 AND run = $2;
 -- name: set_run_phase
 -- $1 Session (locked), $2 run, $3 phase, $4 what secrets is to know of it. Neither goes back.
 UPDATE sessions.run
-SET phase = greatest(phase, $3), wanted_phase = greatest(wanted_phase, $4),
-    taken_at_ms = CASE WHEN taken_at_ms = 0 AND $3 >= 2 THEN sessions.now_ms()
+SET phase = greatest(phase, $3::bigint), wanted_phase = greatest(wanted_phase, $4::bigint),
+    taken_at_ms = CASE WHEN taken_at_ms = 0 AND $3::bigint >= 2 THEN sessions.now_ms()
                        ELSE taken_at_ms END
 WHERE session_id = $1 AND run = $2;
 
@@ -40,7 +40,7 @@ SELECT count(*) FROM sessions.run WHERE session_id = $1 AND phase < 5;
 -- name: put_step
 -- $1 Session (locked), $2 run, $3 name, $4 milliseconds.
 INSERT INTO sessions.step (session_id, run, place, name, took_ms)
-SELECT $1, $2, count(*) + 1, $3, $4 FROM sessions.step WHERE session_id = $1 AND run = $2
+SELECT $1::text, $2::bigint, count(*) + 1, $3::text, $4::bigint FROM sessions.step WHERE session_id = $1 AND run = $2
 ON CONFLICT (session_id, run, name) DO UPDATE SET took_ms = excluded.took_ms;
 
 -- name: count_steps
@@ -85,7 +85,7 @@ UPDATE sessions.command SET is_taken = true WHERE id = $1 RETURNING kind;
 
 -- name: release_command
 -- $1 id, $2 did no answer come?
-UPDATE sessions.command SET claimed_until_ms = 0, maybe_sent = maybe_sent OR $2 WHERE id = $1;
+UPDATE sessions.command SET claimed_until_ms = 0, maybe_sent = maybe_sent OR $2::boolean WHERE id = $1;
 
 -- name: end_command
 -- $1 Session (locked), $2 id. No row: it is not there (any more).
@@ -121,7 +121,7 @@ RETURNING u.session_id, u.run, u.runner_id, u.wanted_phase, s.creator_id, s.repo
 
 -- name: put_assignment
 -- $1 Session, $2 run, $3 phase that secrets knows now.
-UPDATE sessions.run SET put_phase = greatest(put_phase, $3), put_claimed_until_ms = 0
+UPDATE sessions.run SET put_phase = greatest(put_phase, $3::bigint), put_claimed_until_ms = 0
 WHERE session_id = $1 AND run = $2;
 
 -- name: release_assignment

@@ -53,7 +53,7 @@ WHERE id = $1;
 
 -- name: list_repos
 -- The Repos that have Sessions. $1 Creator or '' for everybody's.
-SELECT DISTINCT repo_id FROM sessions.session WHERE $1 = '' OR creator_id = $1 ORDER BY repo_id;
+SELECT DISTINCT repo_id FROM sessions.session WHERE $1::text = '' OR creator_id = $1::text ORDER BY repo_id;
 
 -- name: list_sessions
 -- $1 Repos, $2 Creator or '', $3 changed before, $4 limit. As read_session, newest first.
@@ -61,9 +61,9 @@ SELECT s.*,
        (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
        sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
-WHERE s.repo_id = ANY ($1::bigint[]) AND ($2 = '' OR s.creator_id = $2) AND s.changed_at_ms < $3
+WHERE s.repo_id = ANY ($1::bigint[]) AND ($2::text = '' OR s.creator_id = $2::text) AND s.changed_at_ms < $3::bigint
 ORDER BY s.changed_at_ms DESC, s.id
-LIMIT $4;
+LIMIT $4::bigint;
 
 -- name: find_request
 -- $1 Session (locked), $2 request id. What was asked by it, and what came of it.
