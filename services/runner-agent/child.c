@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,8 @@ struct child {
 
 struct children {
     struct kndl_loop *loop;
+    int signals; /* SIGCHLD, as a descriptor */
+    struct kndl_watch *watch;
     struct child *first;
     struct waited *waited;
     /* Ended before anybody asked: the process that a detached runtime leaves behind may be gone
@@ -69,11 +72,35 @@ struct children {
     char *bytes; /* one message, CHILD_MESSAGE_BYTES_MAX */
 };
 
+void children_prepare(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void on_signal(int fd, short events, void *data)
+{
+    struct signalfd_siginfo signal;
+
+    (void)events;
+    while (read(fd, &signal, sizeof signal) > 0)
+        ;
+    children_reap(data);
+}
+
 struct children *children_new(struct kndl_loop *loop)
 {
     struct children *children = kndl_new0(struct children);
+    sigset_t set;
 
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
     children->loop = loop;
+    children->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    children->watch = kndl_watch_new(loop, children->signals, POLLIN, on_signal, children);
     children->bytes = kndl_alloc(1, CHILD_MESSAGE_BYTES_MAX);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     return children;
@@ -122,6 +149,8 @@ void children_free(struct children *children)
         free(children->waited);
         children->waited = next;
     }
+    kndl_watch_free(children->watch);
+    kndl_close(&children->signals);
     free(children->bytes);
     free(children);
 }

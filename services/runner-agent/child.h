@@ -8,10 +8,9 @@
  * All belongs to the loop's thread. A child's environment is clean (PATH and the settings of
  * sandbox_env); arguments that are not secret go in argv, secrets on stdin. Nothing here waits.
  *
- * This process must be a subreaper (children_new() makes it one): whatever runs in a Sandbox
- * becomes its child, and a Sandbox only ends once those were reaped. So all waiting for processes
- * happens here: on SIGCHLD call children_reap(); nobody else calls wait, and no library that does
- * (uv_spawn) is used.
+ * This process is a subreaper (children_new() makes it one): whatever runs in a Sandbox becomes its
+ * child, and a Sandbox only ends once those were reaped. So all waiting for processes happens here;
+ * nobody else calls wait, and no library that does (uv_spawn) is used.
  */
 
 #include <stdbool.h>
@@ -26,13 +25,18 @@ struct kndl_loop;
 struct children;
 struct child;
 
+/* Keeps SIGCHLD for children_new(). In main(), before the first thread is there, so that none of
+ * them takes it. */
+void children_prepare(void);
+
 struct children *children_new(struct kndl_loop *loop);
 /* Kills what is left and forgets it, without callbacks. */
 void children_free(struct children *children);
 
 struct kndl_loop *children_loop(const struct children *children);
 
-/* Takes every process that ended, ours and those that were handed to us. Does not block. */
+/* Takes every process that ended, ours and those that were handed to us; the loop does it at each
+ * SIGCHLD by itself. Does not block. */
 void children_reap(struct children *children);
 
 enum { CHILD_VALUES_MAX = 64, CHILD_FDS_MAX = 4, CHILD_MESSAGE_BYTES_MAX = 48 * 1024 };

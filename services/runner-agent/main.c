@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "child.h"
 #include "verb.h"
 
 int main(int argc, char **argv)
@@ -10,6 +11,7 @@ int main(int argc, char **argv)
 
     if (verb_main(argc, argv, &status))
         return status;
+    children_prepare();
     (void)fprintf(stderr, "runner-agent: nothing but verbs yet\n");
     return 2;
 }

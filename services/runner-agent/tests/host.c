@@ -12,7 +12,6 @@
 #include "kndl/clock.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "loop.h"
 #include "tree.h"
 
 static void assert_done(const struct host *host)
@@ -109,6 +108,7 @@ int host_prepare(void **state)
     struct host host = {.home = "/tmp/kndl-test-XXXXXX"};
 
     (void)state;
+    children_prepare();
     assert_non_null(mkdtemp(host.home));
     assert_int_equal(chmod(host.home, 0711), 0);
     (void)snprintf(host.prefix, sizeof host.prefix, "kt%d", (int)getpid());
@@ -154,10 +154,33 @@ void host_done(struct host *host)
     close_side(host);
 }
 
+/* The loop turns until a callback has said that it is done. */
+static void look(void *data)
+{
+    struct host *host = data;
+
+    if (host->done)
+        kndl_loop_stop(host->loop);
+}
+
+static void give_up(void *data)
+{
+    (void)data;
+    print_error("waited a minute for something that did not come\n");
+    abort();
+}
+
 void host_wait(struct host *host)
 {
+    struct kndl_timer *looking = kndl_timer_new(host->loop, look, host);
+    struct kndl_timer *patience = kndl_timer_new(host->loop, give_up, NULL);
+
     host->done = false;
-    loop_run(host->loop, host->children, &host->done);
+    kndl_timer_start(looking, 1, 2);
+    kndl_timer_start(patience, 60000, 0);
+    kndl_loop_run(host->loop, NULL, NULL);
+    kndl_timer_free(looking);
+    kndl_timer_free(patience);
 }
 
 void host_on_answer(void *data, const struct sandbox_answer *answer)
