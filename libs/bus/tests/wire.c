@@ -129,10 +129,9 @@ static void sign_in(struct wire *wire, const char *creds_file)
          "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"protocol\":1,"
          "\"jwt\":\"%s\",\"sig\":\"%s\"}\r\n",
          jwt, kndl_buf_text(&signature));
-    assert_true(settle(wire));
 }
 
-struct wire *wire_open(const char *url, const char *creds_file)
+static struct wire *dial(const char *url, const char *creds_file)
 {
     assert_int_equal(nats_Open(-1), NATS_OK);
     struct wire *wire = kndl_new0(struct wire);
@@ -146,6 +145,26 @@ struct wire *wire_open(const char *url, const char *creds_file)
     wire->in = fdopen(dup(wire->out), "r");
     sign_in(wire, creds_file);
     return wire;
+}
+
+struct wire *wire_open(const char *url, const char *creds_file)
+{
+    struct wire *wire = dial(url, creds_file);
+
+    assert_true(settle(wire));
+    return wire;
+}
+
+bool wire_is_refused(const char *url, const char *creds_file)
+{
+    struct wire *wire = dial(url, creds_file);
+    char line[LINE_BYTES];
+
+    say(wire, "PING\r\n", 6);
+    bool is_refused = fgets(line, sizeof line, wire->in) != NULL &&
+                      strncmp(line, "-ERR 'Authorization Violation'", 30) == 0;
+    wire_close(wire);
+    return is_refused;
 }
 
 void wire_close(struct wire *wire)

@@ -8,6 +8,8 @@
 struct wire;
 
 struct wire *wire_open(const char *url, const char *creds_file);
+/* Does the server refuse these credentials? */
+bool wire_is_refused(const char *url, const char *creds_file);
 void wire_close(struct wire *wire);
 
 /* May this user do it? Asked of the server. */

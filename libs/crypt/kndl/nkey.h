@@ -52,7 +52,8 @@ struct kndl_scope {
     int responses;
 };
 
-/* Append the signed JWT. Names are ours: letters, digits, - and _. */
+/* Append the signed JWT. Names are ours: letters, digits, - and _; another aborts, since a scoped
+ * Runner named `*` would have every Runner's subjects. */
 void kndl_jwt_user(const struct kndl_nkey *signer, const struct kndl_user_claims *claims,
                    struct kndl_buf *out);
 void kndl_jwt_operator(const struct kndl_nkey *operator_key, const char *name,
