@@ -15,12 +15,13 @@ static struct {
 } loaded[VARIABLES_MAX];
 static size_t loaded_count;
 
-static const char *find(const char *name)
+static size_t find(const char *name)
 {
-    for (size_t i = 0; i < loaded_count; i++)
-        if (strcmp(loaded[i].name, name) == 0)
-            return loaded[i].value;
-    return NULL;
+    size_t i = 0;
+
+    while (i < loaded_count && strcmp(loaded[i].name, name) != 0)
+        i++;
+    return i;
 }
 
 int kndl_env_load(const struct kndl_env *table, struct kndl_error *err)
@@ -33,23 +34,23 @@ int kndl_env_load(const struct kndl_env *table, struct kndl_error *err)
         if (value == NULL)
             return kndl_fail(err, KNDL_INVALID_ARGUMENT, "%s is not set: it says %s", table->name,
                              table->help);
-        if (find(table->name) != NULL)
-            continue;
-        if (loaded_count == VARIABLES_MAX)
+        size_t i = find(table->name);
+        if (i == VARIABLES_MAX)
             abort();
-        loaded[loaded_count].name = table->name;
-        loaded[loaded_count++].value = value;
+        loaded[i].name = table->name;
+        loaded[i].value = value;
+        loaded_count += i == loaded_count;
     }
     return 0;
 }
 
 const char *kndl_env_get(const char *name)
 {
-    const char *value = find(name);
+    size_t i = find(name);
 
-    if (value == NULL)
+    if (i == loaded_count)
         abort();
-    return value;
+    return loaded[i].value;
 }
 
 int kndl_env_get_i64(const char *name, int64_t least, int64_t most, int64_t *ret_value,

@@ -20,7 +20,8 @@ struct kndl_env {
 };
 
 /* Reads the table, which ends with a NULL name. Fails with KNDL_INVALID_ARGUMENT, naming what is
- * missing. May be called for several tables; later ones add. */
+ * missing. May be called for several tables; later ones add. A variable that was read before is
+ * read anew (for tests). */
 int kndl_env_load(const struct kndl_env *table, struct kndl_error *err);
 
 /* The value of a declared variable, never NULL. Asking for one that no table declares aborts. */
