@@ -79,46 +79,63 @@ int access_list(struct repo_access *repo_access, int64_t max_age_ms, struct kndl
                      cause.message);
 }
 
-/* Asks GitHub and keeps what it says. */
+/* Asks GitHub, by the Repo's name as it was last listed. */
+static int ask_github(struct repo_access *repo_access, const struct person *person, int64_t repo_id,
+                      struct kndl_arena *arena, bool *ret_yes, struct kndl_error *err)
+{
+    struct kndl_error cause = {0};
+    struct repo repo;
+
+    /* One that the App is not installed on is a no that GitHub gave with the listing. */
+    *ret_yes = false;
+    if (store_find_repo(repo_access->store, repo_id, arena, &repo, &cause) < 0)
+        return cause.code == KNDL_NOT_FOUND ? 0 : kndl_fail(err, cause.code, "%s", cause.message);
+    if (!repo.is_installed)
+        return 0;
+    return github_check_collaborator(repo_access->github, &repo, person->login, ret_yes, err);
+}
+
+/* Asks and keeps what GitHub says, once for all who want to know the same. */
 static int ask(struct repo_access *repo_access, const struct person *person, int64_t repo_id,
                struct kndl_arena *arena, struct kndl_error *err)
 {
     int64_t now_ms = kndl_clock_wall_ms();
-    struct kndl_error cause = {0};
-    struct repo repo;
-    bool yes = false;
+    char key[FLIGHT_KEY_SIZE];
+    bool is_first, yes;
 
-    if (access_list(repo_access, access_ttl_ms(), arena, err) < 0)
+    snprintf(key, sizeof key, "%s/%" PRId64, person->id, repo_id);
+    if (flight_begin(key, &is_first, err) < 0)
         return -1;
-    /* One that the App is not installed on is a no that GitHub gave with the listing. */
-    if (store_find_repo(repo_access->store, repo_id, arena, &repo, &cause) < 0) {
-        if (cause.code != KNDL_NOT_FOUND)
-            return kndl_fail(err, cause.code, "%s", cause.message);
-    } else if (repo.is_installed && github_check_collaborator(repo_access->github, &repo,
-                                                              person->login, &yes, err) < 0) {
-        return -1;
-    }
-    return store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, err);
+    if (!is_first)
+        return 0;
+    int result = ask_github(repo_access, person, repo_id, arena, &yes, err);
+    if (result == 0)
+        result = store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, err);
+    else if (is_undecided(err->code))
+        (void)store_keep_try(repo_access->store, person->id, repo_id, now_ms, NULL);
+    flight_end(key);
+    return result;
 }
 
-/* Asks once for all who want to know the same, and reads what is known then. */
+/* Asks GitHub and reads what is known then. A Repo that has another name is listed first. */
 static int refresh(struct repo_access *repo_access, const struct person *person,
                    struct access *access, struct kndl_arena *arena, struct kndl_error *err)
 {
-    char key[FLIGHT_KEY_SIZE];
-    bool is_first;
+    struct kndl_error cause = {0};
+    int result = -1;
 
-    snprintf(key, sizeof key, "%s/%" PRId64, person->id, access->repo_id);
-    int result = flight_begin(key, &is_first, err);
-    if (result == 0 && is_first) {
-        result = ask(repo_access, person, access->repo_id, arena, err);
-        if (result < 0 && is_undecided(err->code))
-            (void)store_keep_try(repo_access->store, person->id, access->repo_id,
-                                 kndl_clock_wall_ms(), NULL);
-        flight_end(key);
+    for (int i = 0; i < 2 && result < 0; i++) {
+        /* Before the question, so that nobody waits for GitHub twice at once. */
+        cause = (struct kndl_error){0};
+        if (access_list(repo_access, i == 0 ? access_ttl_ms() : 0, arena, err) < 0)
+            return -1;
+        result = ask(repo_access, person, access->repo_id, arena, &cause);
+        if (result < 0 && cause.code != KNDL_ABORTED)
+            break;
     }
     if (result < 0)
-        return -1;
+        return kndl_fail(err, cause.code == KNDL_ABORTED ? KNDL_UNAVAILABLE : cause.code, "%s",
+                         cause.message);
     return store_find_access(repo_access->store, person->id, &access->repo_id, 1, arena, access,
                              err);
 }

@@ -189,8 +189,9 @@ static int renew(struct github *github, struct reader *reader, struct kndl_error
 }
 
 /* Asks as an installation. A token that is refused is made new once, then it is given up. */
-static int ask_as_installation(struct github *github, int64_t installation_id, const char *path,
-                               struct github_answer *ret_answer, struct kndl_error *err)
+static int ask_as_installation(struct github *github, int64_t installation_id,
+                               struct github_question question, struct github_answer *ret_answer,
+                               struct kndl_error *err)
 {
     struct reader *reader = reader_of(github, installation_id);
 
@@ -198,10 +199,9 @@ static int ask_as_installation(struct github *github, int64_t installation_id, c
         if (reader->expires_at_ms - TOKEN_MARGIN_MS <= kndl_clock_wall_ms() &&
             renew(github, reader, err) < 0)
             return -1;
-        if (github_api_ask(
-                github->api,
-                &(struct github_question){.method = "GET", .path = path, .token = &reader->token},
-                ret_answer, err) < 0)
+        question.method = "GET";
+        question.token = &reader->token;
+        if (github_api_ask(github->api, &question, ret_answer, err) < 0)
             return -1;
         if (ret_answer->status != 401)
             return 0;
@@ -243,7 +243,8 @@ static int list_installation(struct github *github, int64_t installation_id,
 
         snprintf(path, sizeof path, "/installation/repositories?per_page=%d&page=%d", PER_PAGE,
                  page);
-        if (ask_as_installation(github, installation_id, path, &answer, err) < 0)
+        if (ask_as_installation(github, installation_id, (struct github_question){.path = path},
+                                &answer, err) < 0)
             return -1;
         if (answer.status != 200)
             return unexpected(&answer, "Repos", err);
@@ -320,12 +321,16 @@ int github_check_collaborator(struct github *github, const struct repo *repo, co
     if (!is_plain(login, "_") || !is_plain(repo->name, "._/"))
         return kndl_fail(err, KNDL_UNAVAILABLE, "a name of GitHub's is not understood");
     snprintf(path, sizeof path, "/repos/%s/collaborators/%s", repo->name, login);
-    if (ask_as_installation(github, repo->installation_id, path, &answer, &cause) < 0) {
+    if (ask_as_installation(github, repo->installation_id,
+                            (struct github_question){.path = path, .stay = true}, &answer,
+                            &cause) < 0) {
         if (cause.code != KNDL_NOT_FOUND)
             return kndl_fail(err, cause.code, "%s", cause.message);
         *ret_yes = false;
         return 0;
     }
+    if (answer.status == 301)
+        return kndl_fail(err, KNDL_ABORTED, "%s has another name now", repo->name);
     if (answer.status != 204 && answer.status != 404)
         return unexpected(&answer, "collaborator", err);
     *ret_yes = answer.status == 204;

@@ -47,7 +47,8 @@ int github_list_repos(struct github *github, struct kndl_arena *arena, struct re
 
 /*
  * Is that account a collaborator (of the Repo itself, by team, by base permission, as owner)? An
- * installation that is gone or suspended is a no.
+ * installation that is gone or suspended is a no. KNDL_ABORTED: the Repo has another name by now;
+ * list the Repos again.
  */
 int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
                               bool *ret_yes, struct kndl_error *err);

@@ -205,7 +205,7 @@ static int judge(struct github_api *api, const struct kndl_http_response *respon
     if (response->status >= 200 && response->status < 300 &&
         (response->status == 204 || answer->json != NULL))
         return 0;
-    if (response->status >= 400 && response->status < 500)
+    if (response->status >= 300 && response->status < 500)
         return 0;
     kndl_log(KNDL_WARNING, "GitHub cannot answer", KNDL_I64("status", response->status));
     github_answer_done(answer);
@@ -225,7 +225,7 @@ int github_api_ask(struct github_api *api, const struct github_question *questio
     if (ask_once(api, question, kndl_buf_text(&url), &response, err) < 0)
         return -1;
 
-    const char *to = redirect_of(api, &response, &moved);
+    const char *to = question->stay ? NULL : redirect_of(api, &response, &moved);
     if (to != NULL && strcmp(question->method, "GET") == 0) {
         kndl_http_response_done(&response);
         if (ask_once(api, question, to, &response, err) < 0)

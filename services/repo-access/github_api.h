@@ -25,6 +25,7 @@ struct github_question {
     bool as_app;                     /* signed with the App's key */
     const struct kndl_secret *token; /* an installation's, where it is not as_app */
     const char *body;                /* JSON, or NULL */
+    bool stay;                       /* a redirect is an answer */
 };
 
 struct github_answer {
@@ -34,8 +35,8 @@ struct github_answer {
 };
 
 /*
- * Asks. An answer of 2xx or 4xx is one, but 429 and those of 403 that are a rate limit. Anything
- * else fails with KNDL_UNAVAILABLE. While a rate limit lasts it fails without asking.
+ * Asks. An answer of 2xx, 3xx or 4xx is one, but 429 and those of 403 that are a rate limit.
+ * Anything else fails with KNDL_UNAVAILABLE. While a rate limit lasts it fails without asking.
  */
 int github_api_ask(struct github_api *api, const struct github_question *question,
                    struct github_answer *ret_answer, struct kndl_error *err);
