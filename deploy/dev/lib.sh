@@ -11,7 +11,7 @@ DEV_CACHE=${KNDL_DEV_CACHE:-$KNDL_ROOT/.dev/cache}
 DEV_PRESET=${KNDL_DEV_PRESET:-release}
 DEV_BUILD=$KNDL_ROOT/build/$DEV_PRESET
 SLOT_CLAIMS=/run/kndl-dev
-SLOT_COUNT=400
+SLOT_COUNT=100
 
 say() { printf '%s\n' "$*"; }
 step() { printf '==> %s\n' "$*"; }
@@ -32,6 +32,7 @@ claim_slot() {
   chmod 711 "$SLOT_CLAIMS"
   if [ -r "$DEV_DIR/slot" ]; then
     read -r first <"$DEV_DIR/slot"
+    first=$((first % SLOT_COUNT))
   else
     first=$((0x$(printf '%s' "$DEV_DIR" | sha256sum | cut -c1-8) % SLOT_COUNT))
   fi
@@ -62,8 +63,8 @@ load_slot() {
   PORT_NATS=$((PORT_HUB + 1))
   PORT_POSTGRES=$((PORT_HUB + 2))
   HUB_URL=http://127.0.0.1:$PORT_HUB
-  # Sandboxes: 64 ranges of 65536 each. Services: 16 uids above all Sandboxes.
-  UID_SANDBOXES=$((0x10000000 + SLOT * 64 * 65536))
+  # Sandboxes: 300 ranges of 65536 each. Services: 16 uids above all Sandboxes.
+  UID_SANDBOXES=$((0x1000000 + SLOT * 300 * 65536))
   UID_SERVICES=$((2100000000 + SLOT * 16))
   NAME=kndl-$SLOT
   NETNS=$NAME-peers

@@ -29,21 +29,22 @@ runner_env() {
     "RUNNER_NATS_CREDS_FILE=$DEV_DIR/nats/creds/runner.creds" \
     "RUNNER_ID=$(runner_id)" "RUNNER_HOME=$DEV_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
     "RUNNER_SANDBOX_ALLOW=$allow" "RUNNER_MOD_DIR=$KNDL_ROOT/mod" \
-    "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" "RUNNER_CGROUP=$NAME" "RUNNER_NAME_PREFIX=$NAME"
+    "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" "RUNNER_NAME_PREFIX=$NAME"
   plan_line grace 20
 }
 
 # What Sandboxes leave once every process has ended: mounts, namespaces, cgroups.
 runner_clean() {
-  local path dir
+  local path dir name
+  for dir in "$DEV_DIR"/runner/sandboxes/*/; do
+    [ -d "$dir" ] || continue
+    name=$(basename "$dir")
+    runc --root "$DEV_DIR/runner/oci" delete -f "$name" >/dev/null 2>&1 || true
+    ip netns del "$name" 2>/dev/null || true
+  done
   # Deepest first; a mount below the Runner's home is a Sandbox's.
   while read -r path; do
     umount -l -- "$path" 2>/dev/null || true
   done < <(cut -d' ' -f5 /proc/self/mountinfo | grep -F "$DEV_DIR/runner/" | sort -r)
-  for path in /run/netns/"$NAME"-*; do
-    [ ! -e "$path" ] || ip netns del "$(basename "$path")" 2>/dev/null || true
-  done
-  for dir in /sys/fs/cgroup/"$NAME" /sys/fs/cgroup/*/"$NAME"; do
-    [ ! -d "$dir" ] || find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || true
-  done
+  find /sys/fs/cgroup -maxdepth 8 -depth -type d -name "$NAME-*" -exec rmdir {} \; 2>/dev/null || true
 }
