@@ -32,7 +32,8 @@ services_prepare() {
   local service
   mkdir -p -m 711 "$RUN_DIR"
   if [ ! -s "$DEV_DIR/keys/secrets-key" ]; then
-    (umask 077 && head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$DEV_DIR/keys/secrets-key")
+    (umask 077 && printf '1 %s\n' "$(head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n')" \
+      >"$DEV_DIR/keys/secrets-key")
   fi
   for service in "${SERVICES[@]}"; do
     [ "$service" = runner-agent ] || [ ! -x "$DEV_BUILD/bin/$service" ] ||

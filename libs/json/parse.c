@@ -117,7 +117,7 @@ int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_
                     struct kndl_error *err)
 {
     json_error_t why;
-    size_t values;
+    size_t values = 0;
 
     if (text.size > most)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "JSON has %zu bytes; the most is %zu",
