@@ -10,6 +10,9 @@ DEV_DIR=${KNDL_DEV_DIR:-$KNDL_ROOT/.dev}
 DEV_CACHE=${KNDL_DEV_CACHE:-$KNDL_ROOT/.dev/cache}
 DEV_PRESET=${KNDL_DEV_PRESET:-release}
 DEV_BUILD=$KNDL_ROOT/build/$DEV_PRESET
+# Not in the environment of what ./dev runs.
+SETUP_TOKEN=${KNDL_SETUP_TOKEN:-}
+unset KNDL_SETUP_TOKEN
 SLOT_CLAIMS=/run/kndl-dev
 SLOT_COUNT=100
 

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # ./dev up, down and status.
 
-# Real: the token in KNDL_SETUP_TOKEN and the real Anthropic API. Scripted: the stand-in.
+# Real: your own token and the real Anthropic API. Scripted: the stand-in.
 choose_mode() {
   MODE=scripted
-  [ -z "${KNDL_SETUP_TOKEN:-}" ] || MODE=real
+  [ -z "$SETUP_TOKEN" ] || MODE=real
 }
 
 # Identities on the bus. kndl-init keeps its keys and writes the rest anew, so it runs again when

@@ -2,6 +2,7 @@
 // build with the sanitizers, and the stand-ins for Anthropic and GitHub.
 
 import { execFile, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -197,6 +198,36 @@ export class Kndl {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
     });
     return { status: answer.status, body: answer.text ? JSON.parse(answer.text) : null };
+  }
+
+  // The cookie of a browser that `login` signed in with.
+  async signIn(login = 'ada') {
+    const answer = await this.hub('/auth/dev', {
+      method: 'POST',
+      body: JSON.stringify({ login, client: 'web' }),
+      headers: { 'content-type': 'application/json', origin: this.facts.hub_url },
+    });
+    if (answer.status !== 200) throw new Error(`sign-in of ${login}: ${answer.status} ${answer.text}`);
+    return answer.headers['set-cookie'][0].split(';')[0];
+  }
+
+  // A public method as a browser calls it: {status, body}.
+  async browse(cookie, method, message) {
+    const answer = await this.hub(`/${method}`, {
+      method: 'POST',
+      body: JSON.stringify(message),
+      headers: { 'content-type': 'application/json', origin: this.facts.hub_url, cookie },
+    });
+    return { status: answer.status, body: answer.text ? JSON.parse(answer.text) : null };
+  }
+
+  // The Owner's setup token; without one it is removed.
+  async setSetupToken(token) {
+    const cookie = await this.signIn();
+    const method = `kndl.secrets.v1.SecretsService/${token ? 'Set' : 'Remove'}SetupToken`;
+    const requestId = `test-${crypto.randomUUID()}`;
+    const answer = await this.browse(cookie, method, token ? { requestId, token } : { requestId });
+    if (answer.status !== 200) throw new Error(`${method}: ${JSON.stringify(answer)}`);
   }
 
   token() {
