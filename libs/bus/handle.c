@@ -15,7 +15,14 @@
 #include "promise.h"
 #include "server.h"
 
-enum { TIMEOUT_MS_DEFAULT = 10000, TIMEOUT_MS_MAX = 120000, ACTOR_CHARS = 80 };
+enum {
+    TIMEOUT_MS_DEFAULT = 10000,
+    TIMEOUT_MS_MAX = 120000,
+    ACTOR_CHARS = 80,
+    /* What people send to a service with locked arenas: locked memory is scarce, and without it
+     * the process ends. */
+    SECRET_REQUEST_BYTES_MAX = 64 * 1024,
+};
 
 /* What outlives the handler where it deferred its answer. */
 struct receipt {
@@ -100,6 +107,21 @@ static void refuse(struct server *server, natsMsg *message, enum kndl_code code,
         kndl_answer_send(server->bus, to, trace, NULL, &err);
 }
 
+/* Once a second at most: whoever tries it must not fill the log. */
+static void log_astray(struct server *server, const char *subject, const char *to)
+{
+    int64_t now_ms = kndl_clock_ms();
+    int64_t last_ms = atomic_load(&server->astray_logged_ms);
+
+    atomic_fetch_add(&server->astray_count, 1);
+    if (last_ms != 0 && now_ms - last_ms < 1000)
+        return;
+    atomic_store(&server->astray_logged_ms, now_ms);
+    kndl_log(KNDL_WARNING, "dropped a call whose answer would go astray",
+             KNDL_STR("subject", subject), KNDL_STR("reply", to),
+             KNDL_U64("count", atomic_load(&server->astray_count)));
+}
+
 void server_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, void *data)
 {
     struct family *family = data;
@@ -111,14 +133,14 @@ void server_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, 
         .family = family,
         .deadline_ms = read_deadline(message, family->kind),
         .taken_us = kndl_clock_us(),
+        .is_shared = family->kind == KNDL_FAMILY_RUNNER,
     };
 
     (void)nats;
     (void)sub;
     if (to != NULL &&
         (strlen(to) >= KNDL_SUBJECT_BYTES_MAX || !kndl_reply_is_allowed(subject, to))) {
-        kndl_log(KNDL_WARNING, "dropped a call whose answer would go astray",
-                 KNDL_STR("subject", subject), KNDL_STR("reply", to));
+        log_astray(server, subject, to);
         kndl_message_done(message);
         return;
     }
@@ -303,6 +325,12 @@ static int read_call(const struct job *job, struct handling *handling,
         return -1;
     name_actor(&handling->receipt, &call->actor);
     kndl_log_context(call->trace, handling->receipt.actor);
+    if (job->family->server->service->arena == KNDL_ARENA_SECRET &&
+        job->family->kind == KNDL_FAMILY_RPC && !is_internal(service) &&
+        kndl_message_data(job->message).size > SECRET_REQUEST_BYTES_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the request has %zu bytes; the most is %d",
+                         kndl_message_data(job->message).size, SECRET_REQUEST_BYTES_MAX);
     return kndl_guard_unpack(call->method->input, kndl_message_data(job->message), &allocator,
                              ret_request, &call->err);
 }

@@ -27,9 +27,11 @@ enum lane_verdict lane_put(struct lane *lane, const struct job *job)
     pthread_mutex_lock(&lane->lock);
     if (lane->ready == 0) {
         verdict = LANE_NOT_READY;
-    } else if (lane->count == KNDL_LANE_MAX) {
+    } else if (lane->count == KNDL_LANE_MAX ||
+               (job->is_shared && lane->shared_count == KNDL_LANE_RUNNERS_MAX)) {
         verdict = LANE_FULL;
     } else {
+        lane->shared_count += job->is_shared;
         lane->jobs[(lane->first + lane->count++) % KNDL_LANE_MAX] = *job;
         pthread_cond_broadcast(&lane->changed);
     }
@@ -55,6 +57,7 @@ bool lane_take(struct lane *lane, struct job *ret_job)
         *ret_job = lane->jobs[lane->first];
         lane->first = (lane->first + 1) % KNDL_LANE_MAX;
         lane->count--;
+        lane->shared_count -= ret_job->is_shared;
         lane->busy++;
         is_taken = true;
     }

@@ -13,7 +13,8 @@
 
 #include <nats/nats.h>
 
-enum { KNDL_LANE_MAX = 256 };
+/* Runners, which are many and less trusted, get no more than half of a lane. */
+enum { KNDL_LANE_MAX = 256, KNDL_LANE_RUNNERS_MAX = KNDL_LANE_MAX / 2 };
 
 struct family;
 
@@ -23,6 +24,7 @@ struct job {
     struct family *family;
     int64_t deadline_ms; /* kndl_clock_ms() */
     int64_t taken_us;    /* kndl_clock_us() */
+    bool is_shared;      /* a Runner's, in a lane that others need too */
 };
 
 enum lane_verdict { LANE_TAKEN, LANE_FULL, LANE_NOT_READY };
@@ -32,7 +34,8 @@ struct lane {
     pthread_cond_t changed;
     struct job jobs[KNDL_LANE_MAX]; /* a ring */
     unsigned first, count;
-    unsigned ready; /* workers that are open */
+    unsigned shared_count; /* of them, those of Runners */
+    unsigned ready;        /* workers that are open */
     unsigned busy;
     bool stops; /* once it is empty, its workers leave */
 };

@@ -284,6 +284,8 @@ void server_close(struct server *server)
     lane_done(&server->calls);
     for (size_t i = 0; i < KNDL_RAW_WORKERS; i++)
         lane_done(&server->raw[i]);
+    if (server->promises > 0)
+        return; /* one that is kept later still needs the lock */
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
 }

@@ -60,7 +60,9 @@ struct server {
     struct kndl_bus *bus;
     char user[KNDL_TOKEN_CHARS_MAX + 1]; /* the service's word */
     int64_t started_wall_ms;
-    natsSubscription *inspect; /* $SRV.> */
+    natsSubscription *inspect;  /* $SRV.> */
+    atomic_ullong astray_count; /* calls dropped for their reply subject */
+    atomic_llong astray_logged_ms;
 
     struct family families[KNDL_FAMILIES_MAX];
     size_t family_count;

@@ -1,5 +1,6 @@
 /* Serving and asking on a real nats-server. */
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,50 @@ static void a_full_queue_refuses_at_once(void **unused)
     assert_int_equal(codes[KNDL_RESOURCE_EXHAUSTED], MORE);
 }
 
+static void count_open(const struct kndl_reply *reply, void *data)
+{
+    atomic_int *counts = data;
+
+    atomic_fetch_add(&counts[reply->err.code == KNDL_RESOURCE_EXHAUSTED], 1);
+}
+
+/* The Runners' half is full: a service still gets in. */
+static void runners_cannot_fill_a_queue(void **unused)
+{
+    enum { MORE = 10 };
+    static struct asked waiting[KNDL_WORKERS];
+    static atomic_int counts[2];
+    struct kndl_bus *runner = open_bus("r1");
+    struct kndl_request request = {
+        .service = &kndl__redactor__v1__redactor_runner_service__descriptor,
+        .method = "Open",
+        .timeout_ms = 60000,
+    };
+    struct kndl_error err = {0};
+    struct asked asked;
+
+    (void)unused;
+    request.actor.kind = KNDL_RUNNER;
+    request.actor.id = "r1";
+    for (unsigned i = 0; i < KNDL_WORKERS; i++)
+        ask_mask(sessions, TEXT_WAIT, 60000, &waiting[i]);
+    wait_for_busy(KNDL_WORKERS);
+    for (unsigned i = 0; i < KNDL_LANE_RUNNERS_MAX + MORE; i++)
+        assert_int_equal(kndl_bus_send(runner, &request, count_open, counts, &err), 0);
+    while (atomic_load(&counts[1]) < MORE)
+        poll(NULL, 0, 1);
+    ask_mask(sessions, "taken", 60000, &asked);
+    release_workers();
+    wait_asked(&asked);
+    assert_int_equal(asked.err.code, KNDL_OK);
+    while (atomic_load(&counts[0]) < KNDL_LANE_RUNNERS_MAX)
+        poll(NULL, 0, 1);
+    assert_int_equal(atomic_load(&counts[1]), MORE);
+    for (unsigned i = 0; i < KNDL_WORKERS; i++)
+        wait_asked(&waiting[i]);
+    kndl_bus_close(runner);
+}
+
 static void what_is_past_its_deadline_is_not_done(void **unused)
 {
     struct asked asked[KNDL_WORKERS];
@@ -188,7 +233,6 @@ static void foreign_requests_are_refused_by_code(void **unused)
     natsConnection_Destroy(nats);
 }
 
-/* The server's own permission would refuse it, so it is asked of the process itself. */
 static void an_unknown_method_is_unimplemented(void **unused)
 {
     struct kndl_request request = {
@@ -208,8 +252,7 @@ static void an_unknown_method_is_unimplemented(void **unused)
     assert_int_equal(kndl_bus_send(sessions, &request, NULL, NULL, &err), -1);
     assert_int_equal(err.code, KNDL_UNIMPLEMENTED);
 
-    /* A Runner may publish to all methods of SessionsRunnerService; here one that isn't there
-     * comes by a subject of the redactor's that fits the subscription. */
+    /* To the server of the call: its contract loses its methods for a moment. */
     assert_int_equal(natsConnection_SubscribeSync(&inbox, nats, "_INBOX.sessions.x"), NATS_OK);
     assert_int_equal(natsConnection_Flush(nats), NATS_OK);
     assert_int_equal(natsMsg_Create(&message, "kndl.rpc.redactor.v1.RedactorInternalService.Mask",
@@ -237,16 +280,13 @@ static void an_unknown_method_is_unimplemented(void **unused)
 
 static void nobody_there_is_unavailable_at_once(void **unused)
 {
-    struct kndl_bus *gateway = open_bus("api_gateway");
-    struct kndl_error err = {0};
-    (void)unused;
-    (void)err;
-    stop_redactor();
     struct asked asked;
+
+    (void)unused;
+    stop_redactor();
     assert_int_equal(mask(sessions, "hello", &asked), KNDL_UNAVAILABLE);
     assert_string_equal(asked.err.message, "redactor is not there");
     start_redactor();
-    kndl_bus_close(gateway);
 }
 
 static void calls_wait_while_a_worker_cannot_open(void **unused)
@@ -410,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_actor_travels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_handler_wakes_a_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_queue_refuses_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runners_cannot_fill_a_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_past_its_deadline_is_not_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(foreign_requests_are_refused_by_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_method_is_unimplemented, set_up, tear_down),

@@ -86,7 +86,8 @@ static void read_creds(const char *path, const char *mark, char *text, size_t ro
     if (fgets(line, sizeof line, file) == NULL)
         fail_msg("%s is cut", path);
     line[strcspn(line, "\n")] = '\0';
-    snprintf(text, room, "%s", line);
+    assert_in_range(strlen(line), 1, room - 1);
+    memcpy(text, line, strlen(line) + 1);
     fclose(file);
 }
 
