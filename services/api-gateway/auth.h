@@ -1,0 +1,16 @@
+#pragma once
+
+/*
+ * The gateway's own routes for people: /auth/methods, /auth/dev, /auth/signout. They alone write
+ * cookies.
+ */
+
+#include "gateway.h"
+
+struct auth;
+
+/* The path begins with /auth/. What it keeps for the request is its data. */
+void auth_begin(struct gateway *gateway, struct kndl_web_request *request, const char *trace);
+
+/* The client went away. */
+void auth_abort(struct auth *auth);

@@ -1,0 +1,91 @@
+/* Cookies, bearer tokens, Origin and Host. */
+
+#include "credential.h"
+
+#include <string.h>
+#include <strings.h>
+
+const char *credential_cookie(const struct settings *settings)
+{
+    return settings->is_https ? "__Host-kndl" : "kndl_dev";
+}
+
+int credential_refuse(struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
+}
+
+bool credential_host_is_ours(const struct settings *settings,
+                             const struct kndl_web_request *request)
+{
+    const char *host = kndl_web_header(request, "host");
+
+    return host != NULL && strcasecmp(host, settings->host) == 0;
+}
+
+bool credential_origin_is_ours(const struct settings *settings,
+                               const struct kndl_web_request *request, bool may_be_absent)
+{
+    const char *origin = kndl_web_header(request, "origin");
+
+    if (origin == NULL)
+        return may_be_absent;
+    return strcmp(origin, settings->origin) == 0;
+}
+
+/* The value of our cookie; empty if it is not there, or there twice. */
+static struct kndl_slice find_cookie(const char *header, const char *name)
+{
+    size_t length = strlen(name);
+    struct kndl_slice found = {0};
+
+    while (header != NULL && *header != '\0') {
+        header += strspn(header, "; ");
+        size_t size = strcspn(header, ";");
+        if (size > length && strncmp(header, name, length) == 0 && header[length] == '=') {
+            if (found.size > 0)
+                return (struct kndl_slice){0};
+            found = kndl_slice(header + length + 1, size - length - 1);
+        }
+        header += size;
+    }
+    return found;
+}
+
+static int take(enum credential_kind kind, enum kndl_token_kind token_kind, struct kndl_slice text,
+                struct credential *ret, struct kndl_error *err)
+{
+    if (!kndl_token_is_valid(token_kind, text))
+        return credential_refuse(err);
+    ret->kind = kind;
+    kndl_hash(text, ret->hash);
+    return 0;
+}
+
+int credential_read(const struct settings *settings, const struct kndl_web_request *request,
+                    bool by_page_alone, struct credential *ret, bool *ret_was_given,
+                    struct kndl_error *err)
+{
+    const char *authorization = kndl_web_header(request, "authorization");
+    bool unused;
+
+    if (ret_was_given == NULL)
+        ret_was_given = &unused;
+    *ret_was_given = authorization != NULL;
+    if (authorization != NULL) {
+        if (kndl_web_header(request, "origin") != NULL)
+            return kndl_fail(err, KNDL_PERMISSION_DENIED, "a token is not for pages");
+        if (strncasecmp(authorization, "Bearer ", 7) != 0)
+            return credential_refuse(err);
+        return take(CREDENTIAL_CLI, KNDL_TOKEN_CLI, kndl_slice_of(authorization + 7), ret, err);
+    }
+
+    struct kndl_slice cookie =
+        find_cookie(kndl_web_header(request, "cookie"), credential_cookie(settings));
+    *ret_was_given = cookie.size > 0;
+    if (cookie.size == 0)
+        return credential_refuse(err);
+    if (!credential_origin_is_ours(settings, request, !by_page_alone))
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "the request does not come from this Hub");
+    return take(CREDENTIAL_WEB, KNDL_TOKEN_WEB, cookie, ret, err);
+}

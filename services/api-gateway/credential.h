@@ -1,0 +1,43 @@
+#pragma once
+
+/*
+ * What a request brings to say whose it is, and the rules of the browser around it: a cookie comes
+ * with our own Origin, a token without any, and never both. Pure.
+ */
+
+#include <stdint.h>
+
+#include <stdbool.h>
+
+#include "gateway.h"
+#include "kndl/token.h"
+
+enum credential_kind { CREDENTIAL_WEB, CREDENTIAL_CLI };
+
+struct credential {
+    enum credential_kind kind;
+    uint8_t hash[KNDL_HASH_BYTES];
+};
+
+/* Is the request for our public host? (else a page under another name could read us) */
+bool credential_host_is_ours(const struct settings *settings,
+                             const struct kndl_web_request *request);
+
+/* Does it come from our own page, or from no page at all? */
+bool credential_origin_is_ours(const struct settings *settings,
+                               const struct kndl_web_request *request, bool may_be_absent);
+
+/*
+ * `by_page_alone`: by a cookie it must bring our Origin (all that changes something, all upgrades).
+ * Fails with KNDL_UNAUTHENTICATED, alike for none and malformed; with KNDL_PERMISSION_DENIED if
+ * the Origin is wrong. *ret_was_given (may be NULL): there was something that looked like one.
+ */
+int credential_read(const struct settings *settings, const struct kndl_web_request *request,
+                    bool by_page_alone, struct credential *ret, bool *ret_was_given,
+                    struct kndl_error *err);
+
+/* The name of the cookie. */
+const char *credential_cookie(const struct settings *settings);
+
+/* The one refusal for all that is not known. */
+int credential_refuse(struct kndl_error *err);

@@ -1,0 +1,306 @@
+/* Reads a folder, and answers its files by path, encoding and ETag. */
+
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "kndl/buf.h"
+#include "kndl/mem.h"
+#include "kndl/token.h"
+
+enum {
+    FILES_MAX = 4096,
+    FILES_BYTES_MAX = 64 * 1024 * 1024,
+    DEPTH_MAX = 8,
+};
+
+enum encoding { IDENTITY, BROTLI, GZIP, ENCODINGS };
+
+static const struct {
+    const char *suffix;
+    const char *name; /* as in Accept-Encoding */
+} encodings[ENCODINGS] = {
+    [IDENTITY] = {"", NULL},
+    [BROTLI] = {".br", "br"},
+    [GZIP] = {".gz", "gzip"},
+};
+
+struct file {
+    char *path; /* as in a URL */
+    const char *type;
+    bool is_immutable;
+    struct form {
+        struct kndl_slice body; /* data NULL: not there */
+        char etag[40];          /* quoted; each form has its own */
+    } forms[ENCODINGS];
+};
+
+struct files {
+    struct file *files; /* by path */
+    size_t count;
+    size_t bytes;
+    const struct file *index;
+};
+
+static const char *type_of(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        const char *type;
+    } types[] = {
+        {".html", "text/html; charset=utf-8"},
+        {".js", "text/javascript; charset=utf-8"},
+        {".css", "text/css; charset=utf-8"},
+        {".svg", "image/svg+xml"},
+        {".png", "image/png"},
+        {".ico", "image/x-icon"},
+        {".woff2", "font/woff2"},
+        {".json", "application/json"},
+        {".webmanifest", "application/manifest+json"},
+        {".txt", "text/plain; charset=utf-8"},
+    };
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot != NULL && i < sizeof types / sizeof *types; i++)
+        if (strcmp(dot, types[i].suffix) == 0)
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+static int read_whole(int folder, const char *name, size_t most, struct kndl_slice *ret,
+                      struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_close) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s: %s", name, strerror(errno));
+    if (!S_ISREG(status.st_mode) || (size_t)status.st_size > most)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s is too long", name);
+    size_t size = (size_t)status.st_size;
+    uint8_t *bytes = kndl_alloc(size + 1, 1);
+    for (size_t at = 0; at < size;) {
+        ssize_t got = read(fd, bytes + at, size - at);
+
+        if (got <= 0) {
+            free(bytes);
+            return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s cannot be read", name);
+        }
+        at += (size_t)got;
+    }
+    *ret = kndl_slice(bytes, size);
+    return 0;
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t length = strlen(text);
+    size_t suffix_length = strlen(suffix);
+
+    return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}
+
+static struct file *find_or_add(struct files *files, const char *path)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->files[i].path, path) == 0)
+            return &files->files[i];
+    if (files->count == FILES_MAX)
+        return NULL;
+    struct file *file = &files->files[files->count++];
+    file->path = kndl_strdup(path);
+    file->type = type_of(path);
+    file->is_immutable = strncmp(path, "/assets/", 8) == 0;
+    return file;
+}
+
+static void set_etag(struct form *form)
+{
+    uint8_t hash[KNDL_HASH_BYTES];
+
+    kndl_hash(form->body, hash);
+    form->etag[0] = '"';
+    for (int i = 0; i < 16; i++)
+        snprintf(form->etag + 1 + 2 * i, 3, "%02x", hash[i]);
+    strcat(form->etag, "\"");
+}
+
+static int add_file(struct files *files, int folder, const char *name, const char *prefix,
+                    struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
+    enum encoding encoding = has_suffix(name, ".br")   ? BROTLI
+                             : has_suffix(name, ".gz") ? GZIP
+                                                       : IDENTITY;
+
+    kndl_buf_printf(&path, "%s/%s", prefix, name);
+    path.size -= strlen(encodings[encoding].suffix);
+    path.data[path.size] = '\0';
+    struct file *file = find_or_add(files, kndl_buf_text(&path));
+    if (file == NULL)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR has more than %d files",
+                         FILES_MAX);
+    struct form *form = &file->forms[encoding];
+    if (read_whole(folder, name, FILES_BYTES_MAX - files->bytes, &form->body, err) < 0)
+        return -1;
+    files->bytes += form->body.size;
+    set_etag(form);
+    return 0;
+}
+
+static void close_folder(DIR **folder)
+{
+    if (*folder != NULL)
+        closedir(*folder);
+}
+
+/* Takes fd. Hidden files, and what is neither file nor folder, are left out. */
+static int add_folder(struct files *files, int fd, const char *prefix, int depth,
+                      struct kndl_error *err)
+{
+    KNDL_CLEANUP(close_folder) DIR *folder = fdopendir(fd);
+    struct dirent *entry;
+
+    if (folder == NULL) {
+        close(fd);
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR cannot be read");
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat status;
+
+        if (entry->d_name[0] == '.' || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (S_ISREG(status.st_mode) && add_file(files, fd, entry->d_name, prefix, err) < 0)
+            return -1;
+        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX) {
+            KNDL_CLEANUP(kndl_buf_done) struct kndl_buf inner = {0};
+            int inner_fd =
+                openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+            kndl_buf_printf(&inner, "%s/%s", prefix, entry->d_name);
+            if (inner_fd < 0 ||
+                add_folder(files, inner_fd, kndl_buf_text(&inner), depth + 1, err) < 0)
+                return inner_fd < 0 ? kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                                                "HUB_WEB_DIR: %s cannot be read", entry->d_name)
+                                    : -1;
+        }
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+static const struct file *find(const struct files *files, const char *path)
+{
+    const struct file key = {.path = (char *)path};
+
+    return bsearch(&key, files->files, files->count, sizeof key, compare);
+}
+
+int files_open(struct gateway *gateway, struct kndl_error *err)
+{
+    const char *dir = gateway->settings.web_dir;
+
+    gateway->files = kndl_new0(struct files);
+    gateway->files->files = kndl_new_array(struct file, FILES_MAX);
+    if (dir[0] == '\0')
+        return 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR is %s: %s", dir, strerror(errno));
+    if (add_folder(gateway->files, fd, "", 0, err) < 0)
+        return -1;
+    qsort(gateway->files->files, gateway->files->count, sizeof(struct file), compare);
+    gateway->files->index = find(gateway->files, "/index.html");
+    return 0;
+}
+
+void files_close(struct gateway *gateway)
+{
+    if (gateway->files == NULL)
+        return;
+    for (size_t i = 0; i < gateway->files->count; i++) {
+        free(gateway->files->files[i].path);
+        for (int e = 0; e < ENCODINGS; e++)
+            free((void *)gateway->files->files[i].forms[e].body.data);
+    }
+    free(gateway->files->files);
+    free(gateway->files);
+}
+
+/* Does Accept-Encoding take it? q=0 says no. */
+static bool accepts(const char *header, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (header != NULL && *header != '\0') {
+        header += strspn(header, ", \t");
+        size_t size = strcspn(header, ",");
+        if (strncasecmp(header, name, length) == 0 && strchr(", \t;", header[length]) != NULL) {
+            const char *q = memmem(header, size, "q=", 2);
+
+            return q == NULL || strtod(q + 2, NULL) > 0;
+        }
+        header += size;
+    }
+    return false;
+}
+
+static const struct form *choose(const struct file *file, const char *accept, const char **ret_name)
+{
+    for (int e = BROTLI; e < ENCODINGS; e++) {
+        if (file->forms[e].body.data != NULL && accepts(accept, encodings[e].name)) {
+            *ret_name = encodings[e].name;
+            return &file->forms[e];
+        }
+    }
+    *ret_name = NULL;
+    return &file->forms[IDENTITY];
+}
+
+void files_answer(struct gateway *gateway, struct kndl_web_request *request, const char *trace)
+{
+    const char *path = kndl_web_path(request);
+    const struct file *file = find(gateway->files, path);
+    const char *encoding;
+    struct kndl_error err;
+
+    /* A file that is gone is no page: an old page would take the new one for its script. */
+    if (file == NULL && strncmp(path, "/assets/", 8) != 0)
+        file = gateway->files->index;
+    if (file == NULL || file->forms[IDENTITY].body.data == NULL) {
+        kndl_fail(&err, KNDL_NOT_FOUND, "there is no such page");
+        answer_error_as(gateway, request, 404, &err, trace);
+        return;
+    }
+    const struct form *form = choose(file, kndl_web_header(request, "accept-encoding"), &encoding);
+    const char *known = kndl_web_header(request, "if-none-match");
+    struct answer answer = {
+        .status = 200,
+        .type = file->type,
+        .body = form->body,
+        .is_static = true,
+        .cache = file->is_immutable ? ANSWER_IMMUTABLE : ANSWER_REVALIDATE,
+        .etag = form->etag,
+        .encoding = encoding,
+    };
+    if (known != NULL && strstr(known, form->etag) != NULL) {
+        answer.status = 304;
+        answer.body.size = 0;
+        answer.encoding = NULL;
+        answer.type = NULL;
+    }
+    answer_with(gateway, request, &answer);
+}

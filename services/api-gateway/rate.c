@@ -1,0 +1,111 @@
+/* Buckets in a table of small sets; in a full set the fullest bucket (the idlest) makes room. */
+
+#include "rate.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "kndl/token.h"
+
+enum { SETS = 4096, WAYS = 4 };
+
+/* Thousandths of a token, so that slow refills count. */
+static const struct {
+    int64_t most;   /* thousandths */
+    int64_t per_ms; /* thousandths gained in a ms, times 1000 */
+} table[] = {
+    [RATE_SIGN_IN] = {10 * 1000, 10 * 1000 * 1000 / 60000},
+    [RATE_BAD_TOKEN] = {20 * 1000, 20 * 1000 * 1000 / 60000},
+    [RATE_COMMAND] = {60 * 1000, 30 * 1000},
+    [RATE_COMMAND_ADDRESS] = {600 * 1000, 300 * 1000},
+    [RATE_READ] = {400 * 1000, 200 * 1000},
+    [RATE_SOCKET] = {20 * 1000, 10 * 1000},
+    [RATE_SOCKET_ADDRESS] = {20 * 1000, 10 * 1000},
+};
+
+struct bucket {
+    uint64_t key; /* 0: free */
+    enum rate rate;
+    int64_t level; /* thousandths */
+    int64_t at_ms;
+};
+
+struct rates {
+    uint64_t seed;
+    struct bucket buckets[SETS][WAYS];
+};
+
+static uint64_t hash(uint64_t state, const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        state = (state ^ bytes[i]) * 0x100000001b3;
+    return state;
+}
+
+/* IPv6 addresses count by their /64: who has one has all of it. */
+static uint64_t key_of(const struct rates *rates, enum rate rate, const char *who)
+{
+    struct in6_addr six;
+    uint8_t kind = (uint8_t)rate;
+    uint64_t key = hash(rates->seed ^ 0xcbf29ce484222325, &kind, 1);
+
+    if (strchr(who, ':') != NULL && inet_pton(AF_INET6, who, &six) == 1)
+        key = hash(key, &six, 8);
+    else
+        key = hash(key, who, strlen(who));
+    return key == 0 ? 1 : key;
+}
+
+static int64_t level_now(const struct bucket *bucket, int64_t now_ms)
+{
+    int64_t level = bucket->level + (now_ms - bucket->at_ms) * table[bucket->rate].per_ms / 1000;
+
+    return level < table[bucket->rate].most ? level : table[bucket->rate].most;
+}
+
+static struct bucket *find(struct rates *rates, enum rate rate, uint64_t key, int64_t now_ms)
+{
+    struct bucket *set = rates->buckets[key % SETS];
+    struct bucket *idlest = &set[0];
+
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].key == key)
+            return &set[i];
+        if (idlest->key != 0 &&
+            (set[i].key == 0 || table[set[i].rate].most - level_now(&set[i], now_ms) <
+                                    table[idlest->rate].most - level_now(idlest, now_ms)))
+            idlest = &set[i];
+    }
+    *idlest = (struct bucket){key, rate, table[rate].most, now_ms};
+    return idlest;
+}
+
+bool rate_take(struct gateway *gateway, enum rate rate, const char *who)
+{
+    struct rates *rates = gateway->rates;
+    int64_t now_ms = kndl_clock_ms();
+    struct bucket *bucket = find(rates, rate, key_of(rates, rate, who), now_ms);
+
+    bucket->level = level_now(bucket, now_ms);
+    bucket->at_ms = now_ms;
+    if (bucket->level < 1000)
+        return false;
+    bucket->level -= 1000;
+    return true;
+}
+
+void rate_open(struct gateway *gateway)
+{
+    gateway->rates = kndl_new0(struct rates);
+    kndl_random(&gateway->rates->seed, sizeof gateway->rates->seed);
+}
+
+void rate_close(struct gateway *gateway)
+{
+    free(gateway->rates);
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+/* Rate limits: token buckets by address and by person. Fixed memory; the rarest are forgotten. */
+
+#include <stdbool.h>
+
+#include "gateway.h"
+
+enum rate {
+    RATE_SIGN_IN,         /* by address */
+    RATE_BAD_TOKEN,       /* by address: then each answer takes a second */
+    RATE_COMMAND,         /* by person */
+    RATE_COMMAND_ADDRESS, /* by address: many people behind one proxy or one NAT */
+    RATE_READ,            /* by person */
+    RATE_SOCKET,          /* by person */
+    RATE_SOCKET_ADDRESS,  /* by address */
+};
+
+/* Takes one token; false: there is none. `who` is an address or a person's id. */
+bool rate_take(struct gateway *gateway, enum rate rate, const char *who);
+
+void rate_open(struct gateway *gateway);
+void rate_close(struct gateway *gateway);

@@ -1,0 +1,42 @@
+#pragma once
+
+/* What the environment says, read and checked once. */
+
+#include <stdbool.h>
+
+#include "kndl/env.h"
+#include "kndl/error.h"
+
+extern const struct kndl_env settings_env[];
+
+struct settings {
+    char address[64]; /* to listen on */
+    int port;
+    char origin[256]; /* of HUB_PUBLIC_URL: scheme://host[:port], as browsers write it */
+    char host[256];   /* host[:port] */
+    bool is_https;
+    bool dev_login;
+    const char *web_dir; /* "": no page */
+};
+
+/* The environment's texts, "" where not set; web_dir is kept by pointer. */
+struct settings_texts {
+    const char *listen;
+    const char *public_url;
+    const char *dev_login;
+    const char *web_dir;
+};
+
+/*
+ * Fails with KNDL_INVALID_ARGUMENT, naming the variable; with KNDL_FAILED_PRECONDITION if dev login
+ * is on where it must not be.
+ */
+int settings_parse(const struct settings_texts *texts, struct settings *ret,
+                   struct kndl_error *err);
+
+/* The same from the environment. */
+int settings_read(struct settings *ret, struct kndl_error *err);
+
+/* Is this a loopback address, or a Host (with or without a port) that names one? */
+bool settings_is_loopback_address(const char *address);
+bool settings_is_loopback_host(const char *host);
