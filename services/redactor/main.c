@@ -1,0 +1,75 @@
+/*
+ * redactor: raw in, masked out. It keeps nothing.
+ *
+ * Answers the services of kndl.redactor.v1: Mask for services, Open for Runners, and the raw
+ * subjects of those that opened a stream at this copy.
+ */
+
+#include <stdlib.h>
+
+#include "blocks.h"
+#include "kndl/mem.h"
+#include "kndl/secret.h"
+#include "kndl/service.h"
+#include "rpc.h"
+#include "sets.h"
+
+/* Made before any worker, read by each of them when it opens; they live as long as the process. */
+static struct sets *sets;
+static struct blocks *blocks;
+
+static int prepare(struct kndl_error *err)
+{
+    if (kndl_secret_guard_process(err) < 0)
+        return -1;
+    sets = sets_new();
+    blocks = blocks_new();
+    return 0;
+}
+
+static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error *err)
+{
+    struct redactor *redactor = kndl_new0(struct redactor);
+
+    (void)err;
+    *redactor = (struct redactor){bus, sets, blocks};
+    *ret_state = redactor;
+    return 0;
+}
+
+static void close_worker(void *state)
+{
+    free(state);
+}
+
+static const struct kndl_env env[] = {
+    {"HUB_NATS_URL", "nats://127.0.0.1:4222", "where NATS is"},
+    {"HUB_NATS_CREDS_FILE", NULL, "this service's credentials, as kndl-init wrote them"},
+    {NULL, NULL, NULL},
+};
+
+static ProtobufCService *const *const answers[] = {
+    &redactor_internal_service,
+    &redactor_runner_service,
+    NULL,
+};
+
+static const struct kndl_task *const tasks[] = {&expire_task, NULL};
+
+static const struct kndl_service service = {
+    .name = "redactor",
+    .env = env,
+    .answers = answers,
+    .tasks = tasks,
+    .arena = KNDL_ARENA_SECRET,
+    .pin_token = 5, /* kndl.raw.<instance>.<runner>.<session> */
+    .raw = &redactor_raw_service,
+    .prepare = prepare,
+    .open = open_worker,
+    .close = close_worker,
+};
+
+int main(int argc, char **argv)
+{
+    return kndl_service_main(&service, argc, argv);
+}

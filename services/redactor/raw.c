@@ -1,0 +1,153 @@
+/*
+ * Raw batches of Runners. Events are masked, sent on to be stored, and answered when that answer
+ * comes; deltas are masked and shown. Nothing leaves before the values are known that the Runner
+ * knows of (mask_version): then the batch stays with the Runner.
+ */
+
+#include <string.h>
+
+#include "blocks.h"
+#include "kndl/clock.h"
+#include "kndl/log.h"
+#include "kndl/mem.h"
+#include "kndl/redact.h"
+#include "kndl/redact_message.h"
+#include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/rpc.h"
+#include "kndl/token.h"
+#include "peers.h"
+#include "rpc.h"
+#include "sets.h"
+
+#define V1(name) Kndl__Redactor__V1__##name
+#define KIND(name) KNDL__EVENT__V1__EVENT__KIND_##name
+
+enum { EVENTS_MAX = 1000 };
+
+static void unref(struct kndl_redact_set **set)
+{
+    kndl_redact_set_unref(*set);
+}
+
+/* The set for this batch, new enough. The caller's reference. */
+static int find_set(struct kndl_call *call, const V1(PutRequest) *req,
+                    struct kndl_redact_set **ret_set)
+{
+    struct redactor *redactor = call->state;
+    struct kndl_redact_set *set;
+    int64_t version;
+
+    set = sets_find(redactor->sets, call->session_id, req->run, call->runner_id, &version);
+    if (set == NULL)
+        return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION,
+                         "no stream of run %lld is open here: open it again", (long long)req->run);
+    if (version < req->mask_version) {
+        const struct whose whose = {
+            .session_id = call->session_id,
+            .run = req->run,
+            .runner_id = call->runner_id,
+        };
+
+        kndl_redact_set_unref(set);
+        if (peers_get_set(redactor->bus, call, &whose, req->mask_version, &set, &version) < 0)
+            return -1;
+        sets_grant(redactor->sets, call->session_id, req->run, call->runner_id, version, set);
+    }
+    *ret_set = set;
+    return 0;
+}
+
+/* A block whose Event comes has streamed its last. */
+static void end_block(struct redactor *redactor, const char *session_id,
+                      const Kndl__Event__V1__Event *event)
+{
+    const char *block_id = event->kind_case == KIND(TEXT)       ? event->text->block_id
+                           : event->kind_case == KIND(THINKING) ? event->thinking->block_id
+                                                                : "";
+
+    if (block_id[0] != '\0')
+        blocks_forget(redactor->blocks, session_id, block_id);
+}
+
+static void put_events(struct kndl_call *call, const V1(PutRequest) *req,
+                       struct kndl_redact_set *set)
+{
+    struct redactor *redactor = call->state;
+    uint8_t hash[KNDL_HASH_BYTES];
+    int64_t began_us = kndl_clock_us();
+
+    for (size_t i = 0; i < req->n_events; i++) {
+        end_block(redactor, call->session_id, req->events[i]);
+        kndl_redact_message(set, &req->events[i]->base, call->arena);
+    }
+    kndl_hash(kndl_slice(req->mod_token.data, req->mod_token.len), hash);
+    const struct masked_batch batch = {
+        .runner_id = call->runner_id,
+        .session_id = call->session_id,
+        .run = req->run,
+        .first_n = req->first_n,
+        .events = req->events,
+        .count = req->n_events,
+        .mod_token_hash = kndl_slice(hash, sizeof hash),
+        .gap = req->gap,
+        .relay_at_us = req->relay_at_us,
+    };
+    kndl_log(KNDL_INFO, "events masked", KNDL_STR("session", call->session_id),
+             KNDL_I64("run", req->run), KNDL_I64("first_n", req->first_n),
+             KNDL_U64("count", req->n_events), KNDL_I64("relay_at_us", req->relay_at_us),
+             KNDL_I64("began_us", began_us), KNDL_I64("took_us", kndl_clock_us() - began_us));
+    peers_append_events(redactor->bus, call, &batch, kndl_call_defer(call));
+}
+
+static void show(const char *session_id, Kndl__Event__V1__Delta **deltas, size_t count, void *data)
+{
+    const struct redactor *redactor = data;
+
+    peers_show_deltas(redactor->bus, session_id, deltas, count);
+}
+
+static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req,
+                       struct kndl_redact_set *set)
+{
+    struct redactor *redactor = call->state;
+    static char empty[] = "";
+
+    /* Whatever else a delta says is masked as whole texts; its text is a piece of its block. */
+    for (size_t i = 0; i < req->n_deltas; i++) {
+        char *text = req->deltas[i]->text;
+
+        req->deltas[i]->text = empty;
+        kndl_redact_message(set, &req->deltas[i]->base, call->arena);
+        req->deltas[i]->text = text;
+    }
+    blocks_feed(redactor->blocks, call->session_id, set, req->deltas, req->n_deltas, call->arena,
+                show, redactor);
+    if (blocks_are_holding(redactor->blocks, call->session_id))
+        call->wake = &expire_task;
+}
+
+static int put(struct kndl_call *call, const V1(PutRequest) *req, V1(PutResponse) *resp)
+{
+    struct redactor *redactor = call->state;
+    KNDL_CLEANUP(unref) struct kndl_redact_set *set = NULL;
+
+    (void)resp;
+    if (req->n_events > EVENTS_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%zu Events; the most is %d",
+                         req->n_events, EVENTS_MAX);
+    if (find_set(call, req, &set) < 0)
+        return -1;
+    if (req->n_deltas > 0)
+        put_deltas(call, req, set);
+    if (req->ended_turn_id[0] != '\0')
+        blocks_forget(redactor->blocks, call->session_id, NULL);
+    if (req->n_events > 0)
+        put_events(call, req, set);
+    return 0;
+}
+
+KNDL_RPC(V1, RedactorRawService, Put, put)
+
+static V1(RedactorRawService_Service) service =
+    KNDL__REDACTOR__V1__REDACTOR_RAW_SERVICE__INIT(rpc_);
+ProtobufCService *const redactor_raw_service = &service.base;

@@ -1,0 +1,139 @@
+/* Granted streams: a table of lists, by the Session's hash. */
+
+#include "sets.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+#include "kndl/redact.h"
+
+enum { BUCKETS = 256 };
+static const int64_t idle_us = 3600LL * 1000 * 1000;
+
+struct grant {
+    struct grant *next;
+    char *session_id;
+    char *runner_id;
+    int64_t run;
+    int64_t version;
+    int64_t used_us;
+    struct kndl_redact_set *set;
+};
+
+struct sets {
+    pthread_mutex_t lock;
+    struct grant *buckets[BUCKETS]; /* under the lock, with all that hangs on it */
+};
+
+struct sets *sets_new(void)
+{
+    struct sets *sets = kndl_new0(struct sets);
+
+    pthread_mutex_init(&sets->lock, NULL);
+    return sets;
+}
+
+static void grant_free(struct grant *grant)
+{
+    kndl_redact_set_unref(grant->set);
+    free(grant->session_id);
+    free(grant->runner_id);
+    free(grant);
+}
+
+void sets_free(struct sets *sets)
+{
+    if (sets == NULL)
+        return;
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (sets->buckets[i] != NULL) {
+            struct grant *grant = sets->buckets[i];
+            sets->buckets[i] = grant->next;
+            grant_free(grant);
+        }
+    pthread_mutex_destroy(&sets->lock);
+    free(sets);
+}
+
+/* Where the Session's grant hangs, or would. */
+static struct grant **place_of(struct sets *sets, const char *session_id)
+{
+    uint32_t hash = 2166136261u;
+    struct grant **place;
+
+    for (const char *c = session_id; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    place = &sets->buckets[hash % BUCKETS];
+    while (*place != NULL && strcmp((*place)->session_id, session_id) != 0)
+        place = &(*place)->next;
+    return place;
+}
+
+void sets_grant(struct sets *sets, const char *session_id, int64_t run, const char *runner_id,
+                int64_t version, struct kndl_redact_set *set)
+{
+    struct grant *grant = kndl_new0(struct grant);
+    struct grant *old;
+    struct grant **place;
+
+    grant->session_id = kndl_strdup(session_id);
+    grant->runner_id = kndl_strdup(runner_id);
+    grant->run = run;
+    grant->version = version;
+    grant->used_us = kndl_clock_us();
+    grant->set = kndl_redact_set_ref(set);
+
+    pthread_mutex_lock(&sets->lock);
+    place = place_of(sets, session_id);
+    old = *place;
+    grant->next = old == NULL ? NULL : old->next;
+    *place = grant;
+    pthread_mutex_unlock(&sets->lock);
+    if (old != NULL)
+        grant_free(old);
+}
+
+struct kndl_redact_set *sets_find(struct sets *sets, const char *session_id, int64_t run,
+                                  const char *runner_id, int64_t *ret_version)
+{
+    struct kndl_redact_set *set = NULL;
+    struct grant *grant;
+
+    pthread_mutex_lock(&sets->lock);
+    grant = *place_of(sets, session_id);
+    if (grant != NULL && grant->run == run && strcmp(grant->runner_id, runner_id) == 0) {
+        set = kndl_redact_set_ref(grant->set);
+        *ret_version = grant->version;
+        grant->used_us = kndl_clock_us();
+    }
+    pthread_mutex_unlock(&sets->lock);
+    return set;
+}
+
+void sets_expire(struct sets *sets, int64_t now_us)
+{
+    struct grant *gone = NULL;
+
+    pthread_mutex_lock(&sets->lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct grant **at = &sets->buckets[i]; *at != NULL;) {
+            struct grant *grant = *at;
+
+            if (grant->used_us > now_us - idle_us) {
+                at = &grant->next;
+                continue;
+            }
+            *at = grant->next;
+            grant->next = gone;
+            gone = grant;
+        }
+    pthread_mutex_unlock(&sets->lock);
+    while (gone != NULL) {
+        struct grant *next = gone->next;
+        grant_free(gone);
+        gone = next;
+    }
+}

@@ -1,0 +1,67 @@
+#include "fakes.h"
+
+#include <string.h>
+
+#include "kndl/redact.h"
+#include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/rpc.h"
+#include "peers.h"
+
+int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct whose *whose,
+                  int64_t at_least, struct kndl_redact_set **ret_set, int64_t *ret_version)
+{
+    struct kndl_redact_value values[4];
+    size_t count = 0;
+
+    bus->asked++;
+    if (bus->secrets_code != KNDL_OK)
+        return kndl_fail(&call->err, bus->secrets_code, "no values");
+    if (whose->runner_id != NULL && strcmp(whose->runner_id, "r1") != 0)
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "not this Runner's");
+    if (bus->version < at_least)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "not there yet");
+    while (count < 4 && bus->values[count] != NULL) {
+        values[count] = (struct kndl_redact_value){
+            .name = "value",
+            .value = kndl_slice_of(bus->values[count]),
+        };
+        count++;
+    }
+    *ret_version = bus->version;
+    return kndl_redact_set_new(values, count, ret_set, &call->err);
+}
+
+void peers_append_events(struct kndl_bus *bus, struct kndl_call *call,
+                         const struct masked_batch *batch, struct kndl_promise *promise)
+{
+    Kndl__Redactor__V1__PutResponse response = KNDL__REDACTOR__V1__PUT_RESPONSE__INIT;
+    struct kndl_error err = {0};
+
+    (void)call;
+    bus->batches++;
+    if (bus->sessions_code != KNDL_OK) {
+        kndl_fail(&err, bus->sessions_code, "sessions does not answer");
+        kndl_promise_keep(promise, NULL, &err);
+        return;
+    }
+    memcpy(bus->mod_token_hash, batch->mod_token_hash.data, sizeof bus->mod_token_hash);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->events[i]->kind_case == KNDL__EVENT__V1__EVENT__KIND_TEXT)
+            kndl_buf_append_text(&bus->stored, batch->events[i]->text->text);
+        kndl_buf_append_char(&bus->stored, '\n');
+    }
+    response.expected_n = batch->first_n + (int64_t)batch->count;
+    kndl_promise_keep(promise, &response.base, NULL);
+}
+
+void peers_show_deltas(struct kndl_bus *bus, const char *session_id,
+                       Kndl__Event__V1__Delta **deltas, size_t count)
+{
+    (void)session_id;
+    for (size_t i = 0; i < count; i++) {
+        bus->deltas++;
+        bus->is_out_of_order |= deltas[i]->offset != bus->next_offset;
+        bus->next_offset = deltas[i]->offset + (int64_t)strlen(deltas[i]->text);
+        kndl_buf_append_text(&bus->shown, deltas[i]->text);
+    }
+}

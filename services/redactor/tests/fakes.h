@@ -1,0 +1,31 @@
+#pragma once
+
+/* secrets, sessions and viewers in memory. Zero is a good start. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kndl/buf.h"
+#include "kndl/error.h"
+
+/* In place of a bus: peers.c's functions take it as theirs. */
+struct kndl_bus {
+    /* secrets */
+    enum kndl_code secrets_code; /* what GetMaskSet fails with; KNDL_OK: it answers */
+    const char *values[4];
+    int64_t version;
+    unsigned asked;
+
+    /* sessions */
+    enum kndl_code sessions_code;
+    int64_t expected_n;
+    struct kndl_buf stored; /* texts of the Events, each with a line break */
+    uint8_t mod_token_hash[32];
+    unsigned batches;
+
+    /* viewers */
+    struct kndl_buf shown; /* the deltas' texts, in a row */
+    int64_t next_offset;   /* where the next delta has to begin */
+    bool is_out_of_order;
+    unsigned deltas;
+};

@@ -1,0 +1,362 @@
+/* The redactor's services, with secrets, sessions and viewers in memory (fakes.c). */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blocks.h"
+#include "fakes.h"
+#include "kndl/clock.h"
+#include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/testing.h"
+#include "kndl/token.h"
+#include "rpc.h"
+#include "sets.h"
+
+#define V1(name) Kndl__Redactor__V1__##name
+
+static const char session[] = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
+static const char secret[] = "canary-Value-31415926";
+
+/* One copy of the service; a second one shares the bus. */
+struct copy {
+    struct redactor redactor;
+    struct kndl_error err; /* of the last call */
+    const struct kndl_task *wake;
+};
+
+static void start(struct copy *copy, struct kndl_bus *bus)
+{
+    *copy = (struct copy){.redactor = {bus, sets_new(), blocks_new()}};
+}
+
+static void stop(struct copy *copy)
+{
+    sets_free(copy->redactor.sets);
+    blocks_free(copy->redactor.blocks);
+}
+
+static void forget(struct kndl_bus *bus)
+{
+    kndl_buf_done(&bus->stored);
+    kndl_buf_done(&bus->shown);
+}
+
+static int open_as(struct copy *copy, const char *runner)
+{
+    V1(OpenRequest) req = KNDL__REDACTOR__V1__OPEN_REQUEST__INIT;
+
+    req.session_id = (char *)session;
+    req.run = 1;
+    struct kndl_test_answer answer =
+        kndl_test_runner_call(redactor_runner_service, &copy->redactor, runner, "Open", &req.base);
+    copy->err = answer.err;
+    kndl_test_done(&answer);
+    return copy->err.code == KNDL_OK ? 0 : -1;
+}
+
+/* Sends a batch; what sessions expects next, or -1. */
+static int64_t put(struct copy *copy, const char *runner, V1(PutRequest) *req)
+{
+    int64_t expected = -1;
+
+    req->run = 1;
+    struct kndl_test_answer answer =
+        kndl_test_raw_call(redactor_raw_service, &copy->redactor, runner, session, &req->base);
+    copy->err = answer.err;
+    copy->wake = answer.wake;
+    if (answer.response != NULL)
+        expected = ((V1(PutResponse) *)answer.response)->expected_n;
+    kndl_test_done(&answer);
+    return expected;
+}
+
+static int64_t put_text(struct copy *copy, const char *text, const char *block_id, int64_t version)
+{
+    V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    Kndl__Event__V1__Event event = KNDL__EVENT__V1__EVENT__INIT;
+    Kndl__Event__V1__Text said = KNDL__EVENT__V1__TEXT__INIT;
+
+    said.text = (char *)text;
+    said.block_id = (char *)block_id;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &said;
+    req.first_n = 1;
+    req.n_events = 1;
+    req.events = (Kndl__Event__V1__Event *[]){&event};
+    req.mask_version = version;
+    req.mod_token.data = (uint8_t *)"kndl_mod_x";
+    req.mod_token.len = 10;
+    return put(copy, "r1", &req);
+}
+
+static void put_delta(struct copy *copy, int64_t offset, const char *text)
+{
+    V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
+
+    delta.block_id = (char *)"b1";
+    delta.offset = offset;
+    delta.text = (char *)text;
+    req.n_deltas = 1;
+    req.deltas = (Kndl__Event__V1__Delta *[]){&delta};
+    put(copy, "r1", &req);
+}
+
+static void an_event_is_masked_stored_and_then_answered(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+    uint8_t hash[KNDL_HASH_BYTES];
+
+    (void)unused;
+    start(&copy, &bus);
+    assert_int_equal(open_as(&copy, "r1"), 0);
+    assert_int_equal(put_text(&copy, "it is canary-Value-31415926.", "", 1), 2);
+    assert_string_equal(kndl_buf_text(&bus.stored), "it is *********************.\n");
+
+    /* CR-05: the mod token itself goes no further. */
+    kndl_hash(kndl_slice("kndl_mod_x", 10), hash);
+    assert_memory_equal(bus.mod_token_hash, hash, sizeof hash);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void a_value_cut_by_pieces_never_shows(void **unused)
+{
+    (void)unused;
+    for (size_t cut = 1; cut < sizeof secret - 1; cut++) {
+        struct kndl_bus bus = {.values = {secret}, .version = 1};
+        struct copy copy;
+        char head[64], tail[64];
+
+        start(&copy, &bus);
+        open_as(&copy, "r1");
+        snprintf(head, sizeof head, "is %.*s", (int)cut, secret);
+        snprintf(tail, sizeof tail, "%s, yes", secret + cut);
+        put_delta(&copy, 0, head);
+        put_delta(&copy, (int64_t)strlen(head), tail);
+        assert_string_equal(kndl_buf_text(&bus.shown), "is *********************, yes");
+        assert_false(bus.is_out_of_order);
+        stop(&copy);
+        forget(&bus);
+    }
+}
+
+static void what_is_held_leaves_within_its_time(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_delta(&copy, 0, "a can");
+    assert_string_equal(kndl_buf_text(&bus.shown), "a ");
+    assert_ptr_equal(copy.wake, &expire_task);
+    kndl_clock_shift(150);
+    assert_int_equal(kndl_test_task(&expire_task, &copy.redactor).code, KNDL_OK);
+    assert_string_equal(kndl_buf_text(&bus.shown), "a can");
+
+    /* The value completes: its rest is masked all the same. */
+    put_delta(&copy, 5, "ary-Value-31415926!");
+    assert_null(strstr(kndl_buf_text(&bus.shown), "31415926"));
+    assert_false(bus.is_out_of_order);
+    stop(&copy);
+    forget(&bus);
+}
+
+/* The value is cut in two by the kill: the copy that opens next has not seen its first half. */
+static void a_value_cut_by_the_death_of_a_copy_never_shows(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy first, second;
+
+    (void)unused;
+    start(&first, &bus);
+    open_as(&first, "r1");
+    put_delta(&first, 0, "is canary-Val");
+    stop(&first);
+
+    start(&second, &bus);
+    put_delta(&second, 13, "ue-31415926, yes");
+    assert_int_equal(second.err.code, KNDL_FAILED_PRECONDITION);
+    open_as(&second, "r1");
+    put_delta(&second, 13, "ue-31415926, yes");
+    put_delta(&second, 29, " and on");
+    assert_string_equal(kndl_buf_text(&bus.shown), "is ");
+
+    /* From the block's beginning it is taken, and the Event replaces all of it anyway. */
+    bus.next_offset = 0;
+    put_delta(&second, 0, "is canary-Value-31415926, yes and on");
+    assert_string_equal(kndl_buf_text(&bus.shown), "is is *********************, yes and on");
+    assert_int_equal(put_text(&second, "is canary-Value-31415926, yes and on", "b1", 1), 2);
+    assert_null(strstr(kndl_buf_text(&bus.stored), "canary"));
+    stop(&second);
+    forget(&bus);
+}
+
+static void after_a_gap_a_block_is_passed_over(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_delta(&copy, 0, "one ");
+    put_delta(&copy, 8, "three");
+    put_delta(&copy, 4, "two ");
+    assert_string_equal(kndl_buf_text(&bus.shown), "one ");
+    stop(&copy);
+    forget(&bus);
+}
+
+static void unknown_values_let_nothing_out(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1, .secrets_code = KNDL_UNAVAILABLE};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    assert_int_equal(open_as(&copy, "r1"), -1);
+    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
+
+    /* Also in a stream that is open: the Runner knows of a value that this copy does not. */
+    bus.secrets_code = KNDL_OK;
+    open_as(&copy, "r1");
+    bus.secrets_code = KNDL_UNAVAILABLE;
+    assert_int_equal(put_text(&copy, "canary-Value-31415926", "", 2), -1);
+    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(bus.batches, 0);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void a_newer_value_is_learnt_before_its_batch_is_masked(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    bus.values[1] = "ghs_newtoken";
+    bus.version = 2;
+    assert_int_equal(put_text(&copy, "push with ghs_newtoken", "", 2), 2);
+    assert_string_equal(kndl_buf_text(&bus.stored), "push with ************\n");
+    assert_int_equal(bus.asked, 2);
+    put_text(&copy, "again", "", 2);
+    assert_int_equal(bus.asked, 2);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void a_stream_is_its_runners_alone(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    assert_int_equal(open_as(&copy, "r2"), -1);
+    assert_int_equal(copy.err.code, KNDL_NOT_FOUND);
+    open_as(&copy, "r1");
+    assert_int_equal(put(&copy, "r2", &req), -1);
+    assert_int_equal(copy.err.code, KNDL_FAILED_PRECONDITION);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void what_sessions_refuses_stays_with_the_runner(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1, .sessions_code = KNDL_UNAVAILABLE};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    assert_int_equal(put_text(&copy, "hello", "", 1), -1);
+    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void texts_are_masked_at_once_with_the_newest_values(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    V1(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    req.session_id = (char *)session;
+    req.n_texts = 2;
+    req.texts = (char *[]){(char *)"canary-Value-31415926", (char *)"plain"};
+    struct kndl_test_answer answer =
+        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+    const V1(MaskResponse) *resp = (V1(MaskResponse) *)answer.response;
+    assert_int_equal(resp->n_texts, 2);
+    assert_string_equal(resp->texts[0], "*********************");
+    assert_string_equal(resp->texts[1], "plain");
+    kndl_test_done(&answer);
+
+    bus.secrets_code = KNDL_UNAVAILABLE;
+    answer =
+        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+    assert_int_equal(answer.err.code, KNDL_UNAVAILABLE);
+    kndl_test_done(&answer);
+    stop(&copy);
+    forget(&bus);
+}
+
+static void nothing_of_a_raw_text_is_in_the_log(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+    char log[64 * 1024];
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+
+    (void)unused;
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_delta(&copy, 0, "streams canary-Value-31415926 on");
+    put_text(&copy, "says canary-Value-31415926 and words", "b1", 1);
+    bus.secrets_code = KNDL_UNAVAILABLE;
+    put_text(&copy, "says canary-Value-31415926 and words", "b1", 9);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+
+    rewind(file);
+    size_t size = fread(log, 1, sizeof log - 1, file);
+    log[size] = '\0';
+    assert_true(size > 0);
+    assert_null(strstr(log, "canary"));
+    assert_null(strstr(log, "words"));
+    assert_null(strstr(log, "streams"));
+    fclose(file);
+    stop(&copy);
+    forget(&bus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_masked_stored_and_then_answered),
+        cmocka_unit_test(a_value_cut_by_pieces_never_shows),
+        cmocka_unit_test(what_is_held_leaves_within_its_time),
+        cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
+        cmocka_unit_test(after_a_gap_a_block_is_passed_over),
+        cmocka_unit_test(unknown_values_let_nothing_out),
+        cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
+        cmocka_unit_test(a_stream_is_its_runners_alone),
+        cmocka_unit_test(what_sessions_refuses_stays_with_the_runner),
+        cmocka_unit_test(texts_are_masked_at_once_with_the_newest_values),
+        cmocka_unit_test(nothing_of_a_raw_text_is_in_the_log),
+    };
+    return cmocka_run_group_tests_name("redactor", tests, NULL, NULL);
+}
