@@ -25,6 +25,7 @@
 #include "overlay.h"
 #include "program.h"
 #include "tree.h"
+#include "uid_range.h"
 #include "verbs.h"
 
 enum { PATH_SIZE = 1024, HOST_GIT_MS = 30 * 60 * 1000 };
@@ -180,14 +181,13 @@ static int clone_by_host(const char *const *args, const char *folder, struct knd
 
 /* ------------------------------------------------------------------------------ the whole */
 
-static int clone_into(const char *const *args, const char *folder, struct kndl_error *err)
+static int clone_into(const char *const *args, const char *folder, uid_t uid,
+                      struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_free) char *token = NULL;
-    struct state_uids uids;
     size_t size;
 
-    if (verb_input(&token, &size, err) < 0 ||
-        state_find_uids(verb_arg(args, "name"), &uids, err) < 0)
+    if (verb_input(&token, &size, err) < 0)
         return -1;
     while (size > 0 && (token[size - 1] == '\n' || token[size - 1] == '\r'))
         token[--size] = '\0';
@@ -195,7 +195,24 @@ static int clone_into(const char *const *args, const char *folder, struct kndl_e
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the token is no text");
     if (verb_arg(args, "host_git")[0] != '\0' && clone_by_host(args, folder, err) < 0)
         return -1;
-    return run_confined(args, folder, uids.clone, token, size, err);
+    return run_confined(args, folder, uid, token, size, err);
+}
+
+/* A killed clone keeps its uid until the next one of that Sandbox, or until it is removed. */
+static int clone_as_nobody(const char *const *args, const char *folder, struct kndl_error *err)
+{
+    char owner[SANDBOX_NAME_CHARS_MAX + 8];
+    uint32_t range;
+    int done;
+
+    if (!state_name_is_valid(verb_arg(args, "name")))
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "name= is no name of a Sandbox");
+    (void)snprintf(owner, sizeof owner, "%s.clone", verb_arg(args, "name"));
+    if (uid_range_take(owner, &range, err) < 0)
+        return -1;
+    done = clone_into(args, folder, uid_range_clone(range), err);
+    uid_range_give(owner);
+    return done;
 }
 
 int clone_run(const char *const *args, struct kndl_error *err)
@@ -219,7 +236,7 @@ int clone_run(const char *const *args, struct kndl_error *err)
         verb_reason(reason_of(err->code));
         return -1;
     }
-    if (clone_into(args, made, err) < 0) {
+    if (clone_as_nobody(args, made, err) < 0) {
         (void)tree_remove(made, NULL);
         return -1;
     }

@@ -15,7 +15,6 @@ enum { DEADLINE_MS = 60 * 1000, ENTRIES_MAX = 1000 };
 
 static void add_place(struct args *args, const struct guest_place *place, const char *path)
 {
-    args_add(args, "name", place->sandbox);
     args_add(args, "directory", place->directory);
     args_add(args, "path", path);
 }

@@ -15,8 +15,8 @@
 #include "confine.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "overlay.h"
+#include "uid_range.h"
 #include "verbs.h"
 
 enum { READ_BYTES_MAX = 64 * 1024 * 1024, CHUNK_BYTES = 256 * 1024, ENTRIES_MAX = 1000 };
@@ -46,14 +46,12 @@ static int enter(const char *const *args, bool read_only, int *ret_folder, struc
     const char *directory = verb_arg(args, "directory");
     KNDL_CLEANUP(kndl_close) int userns = -1;
     KNDL_CLEANUP(kndl_close) int folder = -1;
-    struct state_uids uids;
+    uint32_t uid = uid_range_guest_files();
 
     if (directory[0] != '/')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
-    if (state_find_uids(verb_arg(args, "name"), &uids, err) < 0 ||
-        overlay_userns(uids.base, SANDBOX_UIDS, &userns, err) < 0 ||
-        overlay_clone(directory, userns, read_only, &folder, err) < 0 ||
-        confine(uids.base, err) < 0)
+    if (overlay_userns(uid, SANDBOX_UIDS, &userns, err) < 0 ||
+        overlay_clone(directory, userns, read_only, &folder, err) < 0 || confine(uid, err) < 0)
         return -1;
     *ret_folder = kndl_steal_fd(&folder);
     return 0;

@@ -16,6 +16,7 @@
 #include "kndl/env.h"
 #include "kndl/mem.h"
 #include "namespace_state.h"
+#include "uid_range.h"
 #include "verbs.h"
 
 enum { LISTENERS_MAX = 256, CONNECT_MS = 10 * 1000, TCP_LISTEN = 10 };
@@ -37,6 +38,7 @@ static void say_sandbox(void *data, const char *name)
 {
     struct state state;
     char uid[16];
+    uint32_t range;
     const char *word = "stopped";
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
     size_t size = strlen(data);
@@ -49,7 +51,7 @@ static void say_sandbox(void *data, const char *name)
         word = "running";
     else if (state_has(&state, "started"))
         word = "crashed";
-    (void)snprintf(uid, sizeof uid, "%u", state_uid_base(&state));
+    (void)snprintf(uid, sizeof uid, "%u", uid_range_find(name, &range) ? uid_range_base(range) : 0);
     verb_say("sandbox", -1, "name", name, "state", word, "uid", uid, NULL);
     state_done(&state);
 }

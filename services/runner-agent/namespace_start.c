@@ -22,6 +22,7 @@
 #include "oci.h"
 #include "overlay.h"
 #include "program.h"
+#include "uid_range.h"
 #include "verbs.h"
 
 enum { MOUNTS_MAX = 48, OWN_BINDS = 3, OWN_TMPFS = 3 };
@@ -30,6 +31,7 @@ enum { MOUNTS_MAX = 48, OWN_BINDS = 3, OWN_TMPFS = 3 };
 struct boot {
     struct state *state;
     const char *image;
+    uint32_t uid_base;
     int userns;
     struct bundle_bind binds[MOUNTS_MAX];
     size_t bind_count;
@@ -150,14 +152,16 @@ static int add_asked(struct boot *boot, const char *const *args, struct kndl_err
 static int mount_all(struct boot *boot, const char *const *args, struct kndl_error *err)
 {
     char layer[STATE_PATH_SIZE], scratch[STATE_PATH_SIZE], root[STATE_PATH_SIZE];
-    uint32_t base = state_uid_base(boot->state);
+    uint32_t range;
 
     state_path(boot->state, "layer", layer);
     state_path(boot->state, "scratch", scratch);
     state_path(boot->state, "root", root);
-    if (image_check(boot->image, err) < 0 ||
-        overlay_userns(base, SANDBOX_UIDS, &boot->userns, err) < 0 ||
-        overlay_mount(base, boot->userns, layer, scratch, boot->image, root, err) < 0)
+    if (image_check(boot->image, err) < 0 || uid_range_take(boot->state->name, &range, err) < 0)
+        return -1;
+    boot->uid_base = uid_range_base(range);
+    if (overlay_userns(boot->uid_base, SANDBOX_UIDS, &boot->userns, err) < 0 ||
+        overlay_mount(boot->uid_base, boot->userns, layer, scratch, boot->image, root, err) < 0)
         return -1;
     return add_own(boot, err) < 0 || add_asked(boot, args, err) < 0 ? -1 : 0;
 }
@@ -171,7 +175,7 @@ static int write_config(const struct boot *boot, const char *const *args, struct
         .name = boot->state->name,
         .root = root,
         .cgroup_path = cgroup,
-        .uid_base = state_uid_base(boot->state),
+        .uid_base = boot->uid_base,
         .binds = boot->binds,
         .bind_count = boot->bind_count,
         .tmpfs = boot->tmpfs,

@@ -15,10 +15,9 @@
 
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "overlay.h"
 #include "tree.h"
 
-enum { RANGES_MAX = 16384, SPEC_BYTES_MAX = 1024 * 1024 };
+enum { SPEC_BYTES_MAX = 1024 * 1024 };
 
 bool state_name_is_valid(const char *name)
 {
@@ -38,23 +37,6 @@ void state_path(const struct state *state, const char *leaf, char ret_path[STATE
     (void)snprintf(ret_path, STATE_PATH_SIZE, "%s/%s", state->dir, leaf);
 }
 
-static uint32_t first_uid(void)
-{
-    return (uint32_t)strtoul(kndl_env_get("RUNNER_SANDBOX_UID_BASE"), NULL, 10);
-}
-
-/* The first 65536 are for clones, one each. */
-static struct state_uids uids_of(uint32_t range)
-{
-    return (struct state_uids){.base = first_uid() + (range + 1) * SANDBOX_UIDS,
-                               .clone = first_uid() + range};
-}
-
-uint32_t state_uid_base(const struct state *state)
-{
-    return uids_of(state->range).base;
-}
-
 static int make_folder(const char *path, mode_t mode, struct kndl_error *err)
 {
     if (mkdir(path, mode) < 0 && errno != EEXIST) {
@@ -62,73 +44,6 @@ static int make_folder(const char *path, mode_t mode, struct kndl_error *err)
             return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "the disk is full");
         return kndl_fail(err, KNDL_INTERNAL, "mkdir %s: %s", path, strerror(errno));
     }
-    return 0;
-}
-
-/* ---------------------------------------------------------------------------- uid ranges */
-
-static bool owns_range(uint32_t range, const char *name)
-{
-    char path[STATE_PATH_SIZE], leaf[32], owner[SANDBOX_NAME_CHARS_MAX + 2];
-    ssize_t size;
-
-    (void)snprintf(leaf, sizeof leaf, "uid-ranges/%u", range);
-    state_home_path(leaf, path);
-    size = readlink(path, owner, sizeof owner - 1);
-    if (size < 0)
-        return false;
-    owner[size] = '\0';
-    return strcmp(owner, name) == 0;
-}
-
-/* symlink() is atomic: of two that want the same number one gets the next. */
-static int take_range(const char *name, uint32_t *ret_range, struct kndl_error *err)
-{
-    char path[STATE_PATH_SIZE], leaf[32];
-
-    state_home_path("uid-ranges", path);
-    if (make_folder(path, 0700, err) < 0)
-        return -1;
-    for (uint32_t range = 0; range < RANGES_MAX; range++) {
-        (void)snprintf(leaf, sizeof leaf, "uid-ranges/%u", range);
-        state_home_path(leaf, path);
-        if (symlink(name, path) == 0 || (errno == EEXIST && owns_range(range, name))) {
-            *ret_range = range;
-            return 0;
-        }
-        if (errno == ENOSPC)
-            return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "the disk is full");
-        if (errno != EEXIST)
-            return kndl_fail(err, KNDL_INTERNAL, "%s: %s", path, strerror(errno));
-    }
-    return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "all %d uid ranges are taken", RANGES_MAX);
-}
-
-int state_find_uids(const char *name, struct state_uids *ret_uids, struct kndl_error *err)
-{
-    struct state state;
-    char path[STATE_PATH_SIZE];
-    struct dirent *entry;
-    bool found = false;
-    DIR *folder;
-
-    state_home_path("uid-ranges", path);
-    folder = opendir(path);
-    while (!found && folder != NULL && (entry = readdir(folder)) != NULL) {
-        uint32_t range = (uint32_t)strtoul(entry->d_name, NULL, 10);
-
-        found = entry->d_name[0] != '.' && owns_range(range, name);
-        if (found)
-            *ret_uids = uids_of(range);
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-    if (found)
-        return 0;
-    if (state_open(&state, name, STATE_CREATE, err) < 0)
-        return -1;
-    *ret_uids = uids_of(state.range);
-    state_done(&state);
     return 0;
 }
 
@@ -188,7 +103,7 @@ static int open_locked(struct state *state, const char *name, enum state_open ho
         return -1;
     if (access(state->dir, F_OK) < 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s does not exist", name);
-    if (lock(state, err) < 0 || take_range(name, &state->range, err) < 0)
+    if (lock(state, err) < 0)
         return -1;
     return read_spec(state, err);
 }
@@ -219,14 +134,7 @@ void state_done(struct state *state)
 
 int state_remove(struct state *state, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE], leaf[32];
-
-    if (tree_remove(state->dir, err) < 0)
-        return -1;
-    (void)snprintf(leaf, sizeof leaf, "uid-ranges/%u", state->range);
-    state_home_path(leaf, path);
-    (void)unlink(path);
-    return 0;
+    return tree_remove(state->dir, err);
 }
 
 /* --------------------------------------------------------------------------------- files */

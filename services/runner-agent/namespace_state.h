@@ -3,8 +3,7 @@
 /*
  * What the disk knows of a Sandbox of the namespace backend, under RUNNER_HOME:
  *
- *   uid-ranges/<n>        a symbolic link to the name that owns the n-th range
- *   sandboxes/<name>/     0711: lock, spec, uid range, config.json, *.pid, layer/, root/, binds/
+ *   sandboxes/<name>/     0711: lock, spec, config.json, *.pid, layer/, root/, binds/, files/
  *   oci/                  the runtime's own state
  *
  * In verb children only. Whoever has the state open holds its lock, so that two commands about
@@ -25,7 +24,6 @@ struct state {
     char name[SANDBOX_NAME_CHARS_MAX + 1];
     char dir[STATE_PATH_SIZE - 128];
     int lock;
-    uint32_t range;    /* which range it owns */
     char *spec;        /* as create wrote it; NULL: no spec yet */
     const char **args; /* the spec's "name=value", NULL-ended */
 };
@@ -36,19 +34,8 @@ enum state_open { STATE_EXISTING, STATE_CREATE };
 int state_open(struct state *state, const char *name, enum state_open how, struct kndl_error *err);
 void state_done(struct state *state);
 
-/* Deletes all of it and gives the range back; the state must be open. */
+/* Deletes all of it; the state must be open. */
 int state_remove(struct state *state, struct kndl_error *err);
-
-/* The first uid of its range. */
-uint32_t state_uid_base(const struct state *state);
-
-/* The uids of a Sandbox, by name: its range is taken now if it has none; where it has, its lock is
- * not waited for. */
-struct state_uids {
-    uint32_t base;  /* the first of its range */
-    uint32_t clone; /* for its clone alone, outside of all ranges */
-};
-int state_find_uids(const char *name, struct state_uids *ret_uids, struct kndl_error *err);
 
 void state_path(const struct state *state, const char *leaf, char ret_path[STATE_PATH_SIZE]);
 /* "<RUNNER_HOME>/<leaf>" */

@@ -17,7 +17,7 @@
 #include "network.h"
 #include "oci.h"
 #include "overlay.h"
-#include "tree.h"
+#include "uid_range.h"
 #include "verbs.h"
 
 enum { BINDS_MAX = 64, DEAD_MS = 20 * 1000 };
@@ -91,6 +91,7 @@ void namespace_clear(const struct state *state)
     unmount_all(state);
     if (cgroup_probe(&version, NULL) == 0)
         cgroup_remove(version, state->name);
+    uid_range_give(state->name);
     state_unlink(state, "init.pid");
     state_unlink(state, "oci.pid");
     state_unlink(state, "started");
@@ -120,6 +121,7 @@ int namespace_remove_run(const char *const *args, struct kndl_error *err)
 {
     KNDL_CLEANUP(state_done) struct state state = {.lock = -1};
     struct kndl_error problem = {0};
+    char owner[SANDBOX_NAME_CHARS_MAX + 8];
 
     if (state_open(&state, verb_arg(args, "name"), STATE_EXISTING, &problem) < 0) {
         if (problem.code != KNDL_NOT_FOUND)
@@ -128,6 +130,8 @@ int namespace_remove_run(const char *const *args, struct kndl_error *err)
         return 0;
     }
     namespace_clear(&state);
+    (void)snprintf(owner, sizeof owner, "%s.clone", state.name);
+    uid_range_give(owner);
     if (state_remove(&state, err) < 0)
         return -1;
     verb_done(-1, NULL);

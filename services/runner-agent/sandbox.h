@@ -29,7 +29,8 @@ enum { SANDBOX_NAME_CHARS_MAX = 63, SANDBOX_EXEC_INPUT_BYTES_MAX = 1024 * 1024 }
 
 /* The Runner's settings that Sandboxes need; a table for kndl_env_load(), shared by the process
  * and its children: RUNNER_HOME, RUNNER_NAME_PREFIX, RUNNER_SANDBOX_UID_BASE,
- * RUNNER_DEFAULT_IMAGE, RUNNER_SANDBOX_ALLOW, RUNNER_OCI_RUNTIME, RUNNER_RELAY_PORT. */
+ * RUNNER_SANDBOX_UID_RANGES, RUNNER_DEFAULT_IMAGE, RUNNER_SANDBOX_ALLOW, RUNNER_OCI_RUNTIME,
+ * RUNNER_RELAY_PORT. */
 extern const struct kndl_env sandbox_env[];
 
 /* Loads nothing and starts nothing; sandbox_env must have been loaded. `children` is borrowed. */
@@ -89,7 +90,7 @@ struct sandbox_spec {
     size_t mount_count;
 };
 
-/* Takes a uid range and writes what start needs. The same name again: the new spec counts from
+/* Writes down what start needs. The same name again: the new spec counts from
  * the next start on; ABORTED while it runs. */
 void sandbox_create(struct sandbox_host *host, const char *name, const struct sandbox_spec *spec,
                     sandbox_fn fn, void *data);
@@ -103,7 +104,7 @@ void sandbox_start(struct sandbox_host *host, const char *name, sandbox_fn fn, v
 void sandbox_stop(struct sandbox_host *host, const char *name, uint32_t grace_ms, sandbox_fn fn,
                   void *data);
 
-/* Stops it, then deletes its disks and gives back its uid range. Bound folders stay. */
+/* Stops it, then deletes its disks. Bound folders stay. */
 void sandbox_remove(struct sandbox_host *host, const char *name, sandbox_fn fn, void *data);
 
 enum sandbox_state { SANDBOX_STOPPED, SANDBOX_RUNNING, SANDBOX_CRASHED /* not stopped by us */ };
@@ -111,7 +112,7 @@ enum sandbox_state { SANDBOX_STOPPED, SANDBOX_RUNNING, SANDBOX_CRASHED /* not st
 struct sandbox_entry {
     const char *name;
     enum sandbox_state state;
-    uint32_t uid_base;
+    uint32_t uid_base; /* 0 while it is stopped */
 };
 /* Called once for each Sandbox of this prefix, then with `entry` NULL. */
 typedef void (*sandbox_list_fn)(void *data, const struct sandbox_entry *entry,
@@ -195,7 +196,7 @@ void sandbox_stats(struct sandbox_host *host, const char *name, sandbox_stats_fn
 /* ------------------------------------------------------------- what a Session needs besides */
 
 struct workspace_clone {
-    const char *sandbox;   /* its name: the clone runs as a uid of its own, derived from it */
+    const char *sandbox;   /* its name: the clone runs as a uid of its own */
     const char *url;       /* without credentials */
     const char *directory; /* made; must be empty or absent. Its files are 0 on disk */
     const char *base;      /* a branch, or "": the default one */
