@@ -267,15 +267,21 @@ static void on_time(void *data)
     (void)pidfd_send_signal(child->pidfd, SIGKILL, NULL, 0);
 }
 
+/* Of the failure that is told: whoever cleans up behind it may say more. */
+static void take_reason(struct child *child, const char *reason)
+{
+    if (child->last != NULL)
+        return;
+    memcpy(child->reason, reason, strnlen(reason, sizeof child->reason - 1) + 1);
+    child->reason[sizeof child->reason - 1] = '\0';
+}
+
 static void take(struct child *child, size_t size, struct child_message *message)
 {
     bool is_last = strcmp(message->word, "done") == 0 || strcmp(message->word, "error") == 0;
 
-    if (strcmp(message->word, "reason") == 0 && child->last == NULL) {
-        const char *reason = child_value(message, "reason");
-
-        memcpy(child->reason, reason, strnlen(reason, sizeof child->reason - 1) + 1);
-        child->reason[sizeof child->reason - 1] = '\0';
+    if (strcmp(message->word, "reason") == 0) {
+        take_reason(child, child_value(message, "reason"));
     } else if (is_last && child->last == NULL) {
         child->last = kndl_memdup(child->children->bytes, size);
         child->last_size = size;

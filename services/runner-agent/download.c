@@ -57,21 +57,24 @@ static int run(const char *const *argv, const char *cwd, const char *const *env,
 static int fetch(const char *folder, struct kndl_error *err)
 {
     const struct passwd *owner = getpwuid(getuid());
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf output = {0};
     char home[256], cache[STATE_PATH_SIZE + 32];
+    struct kndl_error problem = {0};
 
     (void)snprintf(home, sizeof home, "HOME=%s", owner == NULL ? "/" : owner->pw_dir);
     (void)snprintf(cache, sizeof cache, "npm_config_cache=%s/npm", folder);
-    if (run((const char *[]){"npm", "pack", package, "--silent", "--pack-destination", folder,
-                             NULL},
-            folder,
+    if (run((const char *[]){"npm", "pack", package, "--pack-destination", folder, NULL}, folder,
             (const char *[]){home, cache, "npm_config_ignore_scripts=true",
-                             "npm_config_update_notifier=false", "npm_config_fetch_retries=3",
+                             "npm_config_update_notifier=false", "npm_config_loglevel=error",
+                             "npm_config_logs_max=0", "npm_config_fetch_retries=2",
                              "npm_config_fetch_retry_mintimeout=1000",
-                             "npm_config_fetch_retry_maxtimeout=10000", NULL},
-            NPM_MS, "downloading Claude Code", NULL, err) == 0)
+                             "npm_config_fetch_retry_maxtimeout=5000", NULL},
+            NPM_MS, "downloading Claude Code", &output, &problem) == 0)
         return 0;
     verb_reason("download_failed");
-    return kndl_wrap(err, "Claude Code " CLAUDE_CODE_VERSION " could not be downloaded");
+    return kndl_fail(err, problem.code,
+                     "Claude Code " CLAUDE_CODE_VERSION " could not be downloaded; npm says: %.*s",
+                     (int)strcspn(kndl_buf_text(&output), "\n"), kndl_buf_text(&output));
 }
 
 static int check(const char *folder, struct kndl_error *err)

@@ -57,9 +57,9 @@ static void say(struct transfer *transfer, const char *text, unsigned percent)
 static int on_transfer(const git_indexer_progress *stats, void *data)
 {
     unsigned all = stats->total_objects == 0 ? 1 : stats->total_objects;
-    uint64_t half = (uint64_t)stats->received_objects + stats->indexed_objects;
+    uint64_t percent = ((uint64_t)stats->received_objects + stats->indexed_objects) * 45 / all;
 
-    say(data, "receiving objects", (unsigned)(half * 45 / all));
+    say(data, "receiving objects", percent > 90 ? 90 : (unsigned)percent);
     return 0;
 }
 
@@ -134,6 +134,7 @@ int git_clone_whole(const struct git_remote_repo *repo, struct kndl_error *err)
     options.fetch_opts.callbacks.sideband_progress = on_sideband;
     options.fetch_opts.callbacks.credentials = on_credentials;
     options.fetch_opts.callbacks.payload = &transfer;
+    /* None to another host, which would get the token. */
     options.fetch_opts.follow_redirects = GIT_REMOTE_REDIRECT_NONE;
     options.fetch_opts.proxy_opts.type = GIT_PROXY_NONE;
     options.checkout_opts.checkout_strategy = GIT_CHECKOUT_SAFE;

@@ -211,9 +211,9 @@ struct workspace_clone {
 typedef void (*workspace_progress_fn)(void *data, const char *text, unsigned percent);
 
 /*
- * Clones (libgit2, full history, no hooks, no redirects) and leaves .claude/worktrees/ and .kndl/
- * in .git/info/exclude. Ends after 120 s without progress or 30 minutes. On failure the directory
- * is empty again: reason repo_clone_failed or repo_denied.
+ * Clones (libgit2, full history, no hooks, no redirect to another host) and leaves
+ * .claude/worktrees/ and .kndl/ in .git/info/exclude. Ends after 120 s without progress or 30
+ * minutes. On failure the directory is empty again: reason repo_clone_failed or repo_denied.
  */
 void workspace_clone(struct sandbox_host *host, const struct workspace_clone *clone,
                      workspace_progress_fn on_progress, sandbox_fn fn, void *data);
