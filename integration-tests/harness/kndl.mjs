@@ -245,6 +245,7 @@ export class Kndl {
   // kill -9; returns once the supervisor has it running again.
   async kill(name) {
     const before = (await this.programs()).get(name);
+    if (!(before?.pid > 1)) throw new Error(`${name} does not run`);
     process.kill(before.pid, 'SIGKILL');
     await until(`${name} runs again`, async () => {
       const now = (await this.programs()).get(name);
