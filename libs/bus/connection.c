@@ -2,6 +2,7 @@
 
 #include "connection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,6 +47,26 @@ void kndl_cond_init(pthread_cond_t *cond)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(cond, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+static char boot_id[40];
+static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+
+static void read_boot_id(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL)
+        return;
+    if (fgets(boot_id, sizeof boot_id, file) != NULL)
+        boot_id[strcspn(boot_id, "\n")] = '\0';
+    fclose(file);
+}
+
+const char *kndl_boot_id(void)
+{
+    pthread_once(&boot_once, read_boot_id);
+    return boot_id;
 }
 
 struct kndl_slice kndl_message_data(natsMsg *message)

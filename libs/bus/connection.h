@@ -14,7 +14,7 @@
 #define KNDL_HEADER_ACTOR "Kndl-Actor"       /* person/<id>, runner/<id> or service/<word> */
 #define KNDL_HEADER_TRACE "Kndl-Trace"       /* one plain token; in answers too */
 #define KNDL_HEADER_TIMEOUT "Kndl-Timeout"   /* ms that the caller waits, from its sending */
-#define KNDL_HEADER_DEADLINE "Kndl-Deadline" /* the same as wall-clock ms, between services */
+#define KNDL_HEADER_DEADLINE "Kndl-Deadline" /* "<boot id> <kndl_clock_ms() of the end>" */
 #define KNDL_HEADER_CODE "Nats-Service-Error-Code"
 #define KNDL_HEADER_ERROR "Nats-Service-Error"
 
@@ -65,6 +65,9 @@ struct kndl_slice kndl_message_data(natsMsg *message);
 
 /* The header's value, NULL if it isn't there. */
 const char *kndl_message_header(natsMsg *message, const char *name);
+
+/* What names this boot of this host, "" if nothing does: within it, monotonic clocks agree. */
+const char *kndl_boot_id(void);
 
 /* err from a status of NATS; returns -1. */
 int kndl_nats_fail(struct kndl_error *err, natsStatus status, const char *what);

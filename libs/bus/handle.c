@@ -43,9 +43,8 @@ struct handling {
     bool is_answered;
 };
 
-static int64_t header_number(natsMsg *message, const char *name, int64_t fallback)
+static int64_t read_number(const char *text, int64_t fallback)
 {
-    const char *text = kndl_message_header(message, name);
     char *end;
 
     if (text == NULL)
@@ -55,21 +54,26 @@ static int64_t header_number(natsMsg *message, const char *name, int64_t fallbac
 }
 
 /*
- * Until when somebody waits. Between services the wall clock says it too, which finds what the
- * connection kept back; a Runner's clock is not trusted to be right.
+ * Until when somebody waits: so long from its arrival. Where the caller is on this host, its own
+ * deadline says it too, which finds what the connection or a stopped process kept back. Wall
+ * clocks are never compared: they may be wrong.
  */
-static int64_t read_deadline(natsMsg *message, enum kndl_family kind)
+static int64_t read_deadline(natsMsg *message)
 {
-    int64_t left = header_number(message, KNDL_HEADER_TIMEOUT, TIMEOUT_MS_DEFAULT);
-    int64_t wall_ms = header_number(message, KNDL_HEADER_DEADLINE, INT64_MAX);
+    int64_t now_ms = kndl_clock_ms();
+    int64_t left =
+        read_number(kndl_message_header(message, KNDL_HEADER_TIMEOUT), TIMEOUT_MS_DEFAULT);
+    const char *deadline = kndl_message_header(message, KNDL_HEADER_DEADLINE);
+    size_t id_size = strlen(kndl_boot_id());
 
     if (left > TIMEOUT_MS_MAX)
         left = TIMEOUT_MS_MAX;
-    if (kind == KNDL_FAMILY_RPC && wall_ms != INT64_MAX) {
-        int64_t wall_left = wall_ms - kndl_clock_wall_ms();
-        left = wall_left < left ? wall_left : left;
+    if (deadline != NULL && id_size > 0 && strncmp(deadline, kndl_boot_id(), id_size) == 0 &&
+        deadline[id_size] == ' ') {
+        int64_t until_ms = read_number(deadline + id_size + 1, now_ms + left);
+        return until_ms < now_ms + left ? until_ms : now_ms + left;
     }
-    return kndl_clock_ms() + left;
+    return now_ms + left;
 }
 
 static void read_trace(natsMsg *message, char trace[KNDL_TOKEN_CHARS_MAX + 1])
@@ -131,7 +135,7 @@ void server_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, 
     const struct job job = {
         .message = message,
         .family = family,
-        .deadline_ms = read_deadline(message, family->kind),
+        .deadline_ms = read_deadline(message),
         .taken_us = kndl_clock_us(),
         .is_shared = family->kind == KNDL_FAMILY_RUNNER,
     };

@@ -86,7 +86,7 @@ static natsStatus set_headers(natsMsg *message, const struct kndl_request *reque
                               const char *trace)
 {
     char actor[KNDL_TOKEN_CHARS_MAX + 16];
-    char number[24];
+    char number[64];
     natsStatus s = natsMsgHeader_Set(message, KNDL_HEADER_TRACE, trace);
 
     snprintf(actor, sizeof actor, "%s/%s", actor_kind(&request->actor), request->actor.id);
@@ -95,7 +95,8 @@ static natsStatus set_headers(natsMsg *message, const struct kndl_request *reque
     snprintf(number, sizeof number, "%" PRIu32, request->timeout_ms);
     if (s == NATS_OK)
         s = natsMsgHeader_Set(message, KNDL_HEADER_TIMEOUT, number);
-    snprintf(number, sizeof number, "%" PRId64, kndl_clock_wall_ms() + request->timeout_ms);
+    snprintf(number, sizeof number, "%s %" PRId64, kndl_boot_id(),
+             kndl_clock_ms() + request->timeout_ms);
     if (s == NATS_OK)
         s = natsMsgHeader_Set(message, KNDL_HEADER_DEADLINE, number);
     return s;

@@ -186,6 +186,37 @@ static void what_is_past_its_deadline_is_not_done(void **unused)
     assert_int_equal(task_runs(), before);
 }
 
+/* What a stopped process finds when it goes on: the caller has given up long ago. */
+static void what_was_kept_back_is_not_done(void **unused)
+{
+    static const char subject[] = "kndl.rpc.redactor.v1.RedactorInternalService.Mask";
+    natsConnection *nats = open_plain("sessions");
+    natsSubscription *inbox = NULL;
+    natsMsg *answer = NULL;
+    char deadline[128];
+
+    (void)unused;
+    assert_string_not_equal(kndl_boot_id(), "");
+    assert_int_equal(natsConnection_SubscribeSync(&inbox, nats, "_INBOX.sessions.x.*"), NATS_OK);
+    for (int past = 1; past >= 0; past--) {
+        natsMsg *request = NULL;
+        char reply[64];
+        /* The second is of another host, whose clock says nothing here. */
+        snprintf(deadline, sizeof deadline, "%s 1", past ? kndl_boot_id() : "another-boot");
+        snprintf(reply, sizeof reply, "_INBOX.sessions.x.%d", past);
+        assert_int_equal(natsMsg_Create(&request, subject, reply, NULL, 0), NATS_OK);
+        natsMsgHeader_Set(request, KNDL_HEADER_ACTOR, "person/ada");
+        natsMsgHeader_Set(request, KNDL_HEADER_DEADLINE, deadline);
+        assert_int_equal(natsConnection_PublishMsg(nats, request), NATS_OK);
+        natsMsg_Destroy(request);
+    }
+    assert_int_equal(natsSubscription_NextMsg(&answer, inbox, 10000), NATS_OK);
+    assert_string_equal(natsMsg_GetSubject(answer), "_INBOX.sessions.x.0");
+    natsMsg_Destroy(answer);
+    natsSubscription_Destroy(inbox);
+    natsConnection_Destroy(nats);
+}
+
 /* A request of stock NATS, with what libs/bus would not send. */
 static int ask_plain(natsConnection *nats, const char *subject, const char *actor, const void *data,
                      int size)
@@ -452,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_queue_refuses_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runners_cannot_fill_a_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_past_its_deadline_is_not_done, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_kept_back_is_not_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(foreign_requests_are_refused_by_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_method_is_unimplemented, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_there_is_unavailable_at_once, set_up, tear_down),
