@@ -17,6 +17,7 @@
 enum {
     CONNECT_MS = 5000,
     RECONNECT_MS = 250, /* and as much jitter */
+    WRITE_MS = 2000,    /* a server that takes nothing must not hold a loop for longer */
     PING_MS = 10000,
     PINGS_OUT_MAX = 2,
     DRAIN_MS = 5000,
@@ -192,6 +193,8 @@ static natsStatus set_options(natsOptions *nats, const struct kndl_bus_options *
     /* 0 would mean 8 MB: what was published while disconnected came after its caller's timeout. */
     if (s == NATS_OK)
         s = natsOptions_SetReconnectBufSize(nats, 1);
+    if (s == NATS_OK)
+        s = natsOptions_SetWriteDeadline(nats, WRITE_MS);
     if (s == NATS_OK)
         s = natsOptions_SetPingInterval(nats, PING_MS);
     if (s == NATS_OK)

@@ -1,9 +1,13 @@
 /* A whole service, for test_service.c: Mask reads the FIFO that its first text names. */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "kndl/bus.h"
+#include "kndl/log.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/service.h"
@@ -53,7 +57,31 @@ static const struct kndl_service service = {
     .prepare = prepare,
 };
 
+/* A process that works on a loop of its own, and ends it by itself at the signal. */
+static int run(struct kndl_bus *bus, struct kndl_error *err)
+{
+    sigset_t signals;
+    int got;
+
+    if (!kndl_bus_is_connected(bus))
+        return kndl_fail(err, KNDL_INTERNAL, "there is no bus");
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    kndl_log(KNDL_INFO, "the loop runs", KNDL_STR("by", "itself"));
+    return sigwait(&signals, &got);
+}
+
+static const struct kndl_service looping = {
+    .name = "redactor",
+    .env = env,
+    .prepare = prepare,
+    .run = run,
+};
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "loop") == 0)
+        return kndl_service_main(&looping, 1, argv);
     return kndl_service_main(&service, argc, argv);
 }

@@ -157,6 +157,25 @@ static void the_end_answers_what_was_asked(void **unused)
     kndl_bus_close(sessions);
 }
 
+static void a_loop_ends_by_the_signal(void **unused)
+{
+    static char text[65536];
+    struct place place;
+    size_t size = 0;
+
+    (void)unused;
+    make_place(&place, "redactor.creds");
+    struct process process = start("loop", place.environment);
+    do {
+        ssize_t got = read(process.out, text + size, sizeof text - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+        text[size] = '\0';
+    } while (strstr(text, "the loop runs") == NULL);
+    kill(process.pid, SIGTERM);
+    assert_int_equal(finish(&process, text, sizeof text), 0);
+}
+
 static void a_service_outlives_its_nats(void **unused)
 {
     static char text[1 << 20];
@@ -245,6 +264,7 @@ int main(void)
         cmocka_unit_test(options_are_answered),
         cmocka_unit_test(a_start_that_cannot_be_says_why),
         cmocka_unit_test(the_end_answers_what_was_asked),
+        cmocka_unit_test(a_loop_ends_by_the_signal),
         cmocka_unit_test(a_service_outlives_its_nats),
         cmocka_unit_test(a_connection_that_is_refused_for_good_ends_the_process),
     };
