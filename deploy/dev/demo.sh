@@ -5,7 +5,7 @@ dev_kndl() {
   load_slot
   [ -s "$DEV_DIR/cli.json" ] || fail "run ./dev up first"
   exec env -i PATH="$CLEAN_PATH" HOME="${HOME:-/root}" LANG=C.UTF-8 TERM="${TERM:-dumb}" \
-    KNDL_CONFIG_FILE="$DEV_DIR/cli.json" "$DEV_BUILD/bin/kndl" "$@"
+    KNDL_CONFIG="$DEV_DIR/cli.json" "$DEV_BUILD/bin/kndl" "$@"
 }
 
 # The newest file of that name in a Workspace. What lies there is a Sandbox's: no link is followed.

@@ -13,7 +13,7 @@ hub_post() {
 # With the CLI's own credential there is no Origin: only browsers send one.
 cli_is_known() {
   [ -s "$DEV_DIR/cli.json" ] || return 1
-  [ "$(jq -r .hub "$DEV_DIR/cli.json")" = "$HUB_URL" ] || return 1
+  [ "$(jq -r .url "$DEV_DIR/cli.json")" = "$HUB_URL" ] || return 1
   jq -r '"header = \"Authorization: Bearer \(.token)\""' "$DEV_DIR/cli.json" |
     curl -sS --noproxy '*' --max-time 20 -f -K - -H 'Content-Type: application/json' -d '{}' \
       -o /dev/null "$HUB_URL/kndl.repo_access.v1.RepoAccessService/WhoAmI" 2>/dev/null
@@ -24,7 +24,7 @@ sign_in_cli() {
   cli_is_known && return
   answer=$(jq -n --arg login "$DEV_LOGIN" '{login: $login, client: "cli", machine: "./dev"}' |
     hub_post /auth/dev) || fail "the Hub did not sign $DEV_LOGIN in: $answer"
-  (umask 077 && jq --arg hub "$HUB_URL" '{hub: $hub, token, person}' <<<"$answer" >"$DEV_DIR/cli.json.new")
+  (umask 077 && jq --arg hub "$HUB_URL" '{url: $hub, token}' <<<"$answer" >"$DEV_DIR/cli.json.new")
   mv "$DEV_DIR/cli.json.new" "$DEV_DIR/cli.json"
 }
 
