@@ -18,10 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "confine.h"
 #include "git.h"
+#include "kndl/env.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "overlay.h"
 #include "program.h"
 #include "tree.h"
@@ -43,6 +44,23 @@ static void say_progress(const char *text, unsigned percent)
     verb_say("progress", -1, "text", text, "percent", number, NULL);
 }
 
+/* Leaves the copies of other Sandboxes' mounts behind: they would stay mounted as long as we run.
+ */
+static void forget_sandboxes(void)
+{
+    const char *home = kndl_env_get("RUNNER_HOME");
+    char line[4096], path[1024];
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+
+    while (mounts != NULL && fgets(line, sizeof line, mounts) != NULL) {
+        if (sscanf(line, "%*s %1023s", path) == 1 && strncmp(path, home, strlen(home)) == 0 &&
+            path[strlen(home)] == '/')
+            (void)umount2(path, MNT_DETACH);
+    }
+    if (mounts != NULL)
+        (void)fclose(mounts);
+}
+
 /* The new folder alone, root's on disk, is writable, and only as `uid`. */
 static int enter(const char *folder, uid_t uid, struct kndl_error *err)
 {
@@ -54,6 +72,7 @@ static int enter(const char *folder, uid_t uid, struct kndl_error *err)
         return -1;
     if (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0)
         return kndl_fail(err, KNDL_INTERNAL, "a mount namespace: %s", strerror(errno));
+    forget_sandboxes();
     if (overlay_attach(tree, inside, err) < 0)
         return -1;
     (void)umask(022);
@@ -205,7 +224,7 @@ static int clone_as_nobody(const char *const *args, const char *folder, struct k
     uint32_t range;
     int done;
 
-    if (!state_name_is_valid(verb_arg(args, "name")))
+    if (!box_name_is_valid(verb_arg(args, "name")))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "name= is no name of a Sandbox");
     (void)snprintf(owner, sizeof owner, "%s.clone", verb_arg(args, "name"));
     if (uid_range_take(owner, &range, err) < 0)
@@ -220,6 +239,8 @@ int clone_run(const char *const *args, struct kndl_error *err)
     const char *directory = verb_arg(args, "directory");
     char made[PATH_SIZE];
 
+    /* The Runner that comes after would clone into the same folder. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (directory[0] != '/' || strlen(directory) > PATH_SIZE - 16)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
     if (rmdir(directory) < 0 && errno != ENOENT) {

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "program.h"
 #include "sandbox.h"
 #include "tree.h"
@@ -58,7 +58,7 @@ static int fetch(const char *folder, struct kndl_error *err)
 {
     const struct passwd *owner = getpwuid(getuid());
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf output = {0};
-    char home[256], cache[STATE_PATH_SIZE + 32];
+    char home[256], cache[BOX_PATH_SIZE + 32];
     struct kndl_error problem = {0};
 
     (void)snprintf(home, sizeof home, "HOME=%s", owner == NULL ? "/" : owner->pw_dir);
@@ -106,7 +106,7 @@ static int unpack(const char *folder, struct kndl_error *err)
 /* The binary alone moves into its place, in a folder that is renamed when it is on the disk. */
 static int install(const char *folder, const char *place, struct kndl_error *err)
 {
-    char from[STATE_PATH_SIZE + 32], made[STATE_PATH_SIZE + 32], to[STATE_PATH_SIZE + 64];
+    char from[BOX_PATH_SIZE + 32], made[BOX_PATH_SIZE + 32], to[BOX_PATH_SIZE + 64];
     KNDL_CLEANUP(kndl_close) int file = -1;
 
     (void)snprintf(from, sizeof from, "%s/claude", folder);
@@ -128,19 +128,18 @@ int download_install(const char *folder, const char *place, struct kndl_error *e
 
 int download_run(const char *const *args, struct kndl_error *err)
 {
-    char home[STATE_PATH_SIZE], place[STATE_PATH_SIZE], file[STATE_PATH_SIZE],
-        folder[STATE_PATH_SIZE];
+    char home[BOX_PATH_SIZE], place[BOX_PATH_SIZE], file[BOX_PATH_SIZE], folder[BOX_PATH_SIZE];
     int done;
 
     (void)args;
-    state_home_path("claude-code", home);
-    state_home_path("claude-code/" CLAUDE_CODE_VERSION "-glibc", place);
-    state_home_path("claude-code/" CLAUDE_CODE_VERSION "-glibc/claude", file);
+    box_home_path("claude-code", home);
+    box_home_path("claude-code/" CLAUDE_CODE_VERSION "-glibc", place);
+    box_home_path("claude-code/" CLAUDE_CODE_VERSION "-glibc/claude", file);
     if (access(file, X_OK) == 0) {
         verb_done(-1, NULL);
         return 0;
     }
-    state_home_path("claude-code/.new-XXXXXX", folder);
+    box_home_path("claude-code/.new-XXXXXX", folder);
     if ((mkdir(home, 0755) < 0 && errno != EEXIST) || mkdtemp(folder) == NULL)
         return kndl_fail(err, errno == ENOSPC ? KNDL_RESOURCE_EXHAUSTED : KNDL_INTERNAL, "%s: %s",
                          home, strerror(errno));

@@ -74,10 +74,10 @@ int hold_run(const char *const *args, struct kndl_error *err)
         (void)pause();
 }
 
-int hold_start(const struct state *state, pid_t init, uint16_t port, struct kndl_error *err)
+int hold_start(const struct box *box, pid_t init, uint16_t port, struct kndl_error *err)
 {
     char init_text[32], port_text[32], name_text[SANDBOX_NAME_CHARS_MAX + 8];
-    char log[STATE_PATH_SIZE], home[STATE_PATH_SIZE + 16];
+    char log[BOX_PATH_SIZE], home[BOX_PATH_SIZE + 16];
     int ready[2] = {-1, -1};
     struct pollfd wait;
     char byte = 0;
@@ -85,14 +85,14 @@ int hold_start(const struct state *state, pid_t init, uint16_t port, struct kndl
 
     (void)snprintf(init_text, sizeof init_text, "init=%d", (int)init);
     (void)snprintf(port_text, sizeof port_text, "port=%u", port);
-    (void)snprintf(name_text, sizeof name_text, "name=%s", state->name);
+    (void)snprintf(name_text, sizeof name_text, "name=%s", box->name);
     (void)snprintf(home, sizeof home, "RUNNER_HOME=%s", kndl_env_get("RUNNER_HOME"));
-    state_path(state, "hold.log", log);
+    box_path(box, "hold.log", log);
     if (pipe2(ready, O_CLOEXEC) < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "pipe: %s", strerror(errno));
     if (program_start(
             (const char *[]){"/proc/self/exe", "hold", name_text, init_text, port_text, NULL},
-            (const char *[]){home, NULL}, log, ready[1], &pid, err) < 0) {
+            (const char *[]){home, NULL}, PROGRAM_HOST_MOUNTS, log, ready[1], &pid, err) < 0) {
         kndl_close(&ready[0]);
         kndl_close(&ready[1]);
         return -1;
@@ -100,7 +100,7 @@ int hold_start(const struct state *state, pid_t init, uint16_t port, struct kndl
     kndl_close(&ready[1]);
     wait = (struct pollfd){.fd = ready[0], .events = POLLIN};
     if (poll(&wait, 1, READY_MS) != 1 || read(ready[0], &byte, 1) != 1 ||
-        state_write_pid(state, "hold.pid", pid, err) < 0) {
+        box_write_pid(box, "hold.pid", pid, err) < 0) {
         kndl_close(&ready[0]);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
@@ -110,13 +110,13 @@ int hold_start(const struct state *state, pid_t init, uint16_t port, struct kndl
     return 0;
 }
 
-void hold_stop(const struct state *state)
+void hold_stop(const struct box *box)
 {
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
 
-    if (state_read_pid(state, "hold.pid", &pidfd) > 0)
+    if (box_read_pid(box, "hold.pid", &pidfd) > 0)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-    state_unlink(state, "hold.pid");
+    box_unlink(box, "hold.pid");
 }
 
 int hold_socket(const char *name, int *ret_fd, struct kndl_error *err)
@@ -124,7 +124,7 @@ int hold_socket(const char *name, int *ret_fd, struct kndl_error *err)
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
     int fd;
 
-    if (state_find_pid(name, "hold.pid", &pidfd) == 0)
+    if (box_find_pid(name, "hold.pid", &pidfd) == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "nobody holds a relay socket for %s", name);
     fd = pidfd_getfd(pidfd, HELD_FD, 0);
     if (fd < 0)

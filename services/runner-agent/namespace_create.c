@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "box.h"
 #include "image.h"
 #include "kndl/buf.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "verbs.h"
 
 static int check_mounts(const char *const *args, struct kndl_error *err)
@@ -35,16 +35,16 @@ static int check_numbers(const char *const *args, struct kndl_error *err)
     return 0;
 }
 
-static int write_spec(const struct state *state, const char *const *args, struct kndl_error *err)
+static int write_spec(const struct box *box, const char *const *args, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf spec = {0};
 
     for (size_t i = 0; args[i] != NULL; i++)
         kndl_buf_append(&spec, args[i], strlen(args[i]) + 1);
-    return state_write(state, "spec", spec.data, spec.size, 0600, err);
+    return box_write(box, "spec", spec.data, spec.size, 0600, err);
 }
 
-static int make_folders(const struct state *state, struct kndl_error *err)
+static int make_folders(const struct box *box, struct kndl_error *err)
 {
     static const struct {
         const char *name;
@@ -53,10 +53,10 @@ static int make_folders(const struct state *state, struct kndl_error *err)
         {"layer", 0700},   {"layer/upper", 0755}, {"layer/work", 0755}, {"root", 0755},
         {"scratch", 0700}, {"binds", 0700},       {"files", 0700},
     };
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        state_path(state, folders[i].name, path);
+        box_path(box, folders[i].name, path);
         if (mkdir(path, folders[i].mode) < 0 && errno != EEXIST)
             return kndl_fail(err, errno == ENOSPC ? KNDL_RESOURCE_EXHAUSTED : KNDL_INTERNAL,
                              "mkdir %s: %s", path, strerror(errno));
@@ -66,17 +66,17 @@ static int make_folders(const struct state *state, struct kndl_error *err)
 
 int namespace_create_run(const char *const *args, struct kndl_error *err)
 {
-    KNDL_CLEANUP(state_done) struct state state = {.lock = -1};
+    KNDL_CLEANUP(box_done) struct box box = {.lock = -1};
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
     const char *image = verb_arg(args, "image");
 
     if (check_mounts(args, err) < 0 || check_numbers(args, err) < 0 ||
         image_check(image[0] != '\0' ? image : kndl_env_get("RUNNER_DEFAULT_IMAGE"), err) < 0 ||
-        state_open(&state, verb_arg(args, "name"), STATE_CREATE, err) < 0)
+        box_open(&box, verb_arg(args, "name"), BOX_CREATE, err) < 0)
         return -1;
-    if (state_read_pid(&state, "init.pid", &pidfd) > 0)
-        return kndl_fail(err, KNDL_ABORTED, "sandbox %s runs", state.name);
-    if (make_folders(&state, err) < 0 || write_spec(&state, args, err) < 0)
+    if (box_read_pid(&box, "init.pid", &pidfd) > 0)
+        return kndl_fail(err, KNDL_ABORTED, "sandbox %s runs", box.name);
+    if (make_folders(&box, err) < 0 || write_spec(&box, args, err) < 0)
         return -1;
     verb_done(-1, NULL);
     return 0;

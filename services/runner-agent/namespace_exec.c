@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "kndl/buf.h"
 #include "kndl/env.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
 #include "namespace_host.h"
-#include "namespace_state.h"
 #include "oci.h"
 
 enum { READ_BYTES = 32 * 1024, READS_A_TURN = 16 };
@@ -252,7 +252,7 @@ static int begin(struct sandbox_process *process, const char *name,
     int in[2] = {-1, -1}, out[2] = {-1, -1}, errors[2] = {-1, -1};
     int done = -1;
 
-    if (!state_name_is_valid(name) || command->input.size > SANDBOX_EXEC_INPUT_BYTES_MAX)
+    if (!box_name_is_valid(name) || command->input.size > SANDBOX_EXEC_INPUT_BYTES_MAX)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "no such Sandbox, or too long an input");
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ||
         (!command->stream && fill(in[1], command->input) < 0)) {

@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "cgroup.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "uid_range.h"
 #include "verbs.h"
 
@@ -26,7 +26,7 @@ static int find_init(const char *const *args, pid_t *ret_init, int *ret_pidfd,
 {
     const char *name = verb_arg(args, "name");
 
-    *ret_init = state_find_pid(name, "init.pid", ret_pidfd);
+    *ret_init = box_find_pid(name, "init.pid", ret_pidfd);
     if (*ret_init == 0)
         return kndl_fail(err, KNDL_FAILED_PRECONDITION, "sandbox %s does not run", name);
     return 0;
@@ -36,7 +36,7 @@ static int find_init(const char *const *args, pid_t *ret_init, int *ret_pidfd,
 
 static void say_sandbox(void *data, const char *name)
 {
-    struct state state;
+    struct box box;
     char uid[16];
     uint32_t range;
     const char *word = "stopped";
@@ -45,15 +45,15 @@ static void say_sandbox(void *data, const char *name)
 
     /* Another Runner's, or one that somebody works on: that one's command answers for it. */
     if (strncmp(name, data, size) != 0 || name[size] != '-' ||
-        state_open(&state, name, STATE_EXISTING, NULL) < 0)
+        box_open(&box, name, BOX_EXISTING, NULL) < 0)
         return;
-    if (state_read_pid(&state, "init.pid", &pidfd) > 0)
+    if (box_read_pid(&box, "init.pid", &pidfd) > 0)
         word = "running";
-    else if (state_has(&state, "started"))
+    else if (box_has(&box, "started"))
         word = "crashed";
     (void)snprintf(uid, sizeof uid, "%u", uid_range_find(name, &range) ? uid_range_base(range) : 0);
     verb_say("sandbox", -1, "name", name, "state", word, "uid", uid, NULL);
-    state_done(&state);
+    box_done(&box);
 }
 
 int namespace_list_run(const char *const *args, struct kndl_error *err)
@@ -62,7 +62,7 @@ int namespace_list_run(const char *const *args, struct kndl_error *err)
 
     (void)args;
     (void)snprintf(prefix, sizeof prefix, "%s", kndl_env_get("RUNNER_NAME_PREFIX"));
-    if (state_each(say_sandbox, prefix, err) < 0)
+    if (box_each(say_sandbox, prefix, err) < 0)
         return -1;
     verb_done(-1, NULL);
     return 0;

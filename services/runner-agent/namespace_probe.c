@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "cgroup.h"
 #include "image.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "network.h"
 #include "oci.h"
 #include "overlay.h"
@@ -39,7 +39,7 @@ static int try_overlay(const char *dir, struct kndl_error *err)
 {
     static const char *const folders[] = {"layer", "layer/upper", "layer/work",
                                           "lower", "scratch",     "root"};
-    char path[6][STATE_PATH_SIZE + 32], file[STATE_PATH_SIZE + 64];
+    char path[6][BOX_PATH_SIZE + 32], file[BOX_PATH_SIZE + 64];
     KNDL_CLEANUP(kndl_close) int userns = -1;
     KNDL_CLEANUP(kndl_close) int made = -1;
     enum { BASE = 1000000 };
@@ -64,10 +64,10 @@ static int try_overlay(const char *dir, struct kndl_error *err)
 
 static int probe_overlay(struct kndl_error *err)
 {
-    char dir[STATE_PATH_SIZE];
+    char dir[BOX_PATH_SIZE];
     int done;
 
-    state_home_path("probe-XXXXXX", dir);
+    box_home_path("probe-XXXXXX", dir);
     if (mkdtemp(dir) == NULL)
         return kndl_fail(err, KNDL_FAILED_PRECONDITION, "RUNNER_HOME cannot be written to");
     done = try_overlay(dir, err);

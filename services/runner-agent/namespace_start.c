@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "box.h"
 #include "bundle.h"
 #include "cgroup.h"
 #include "hold.h"
@@ -16,7 +17,6 @@
 #include "kndl/clock.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "namespace_stop.h"
 #include "network.h"
 #include "oci.h"
@@ -29,7 +29,7 @@ enum { MOUNTS_MAX = 48, OWN_BINDS = 3, OWN_TMPFS = 3 };
 
 /* What a start gathers on its way to config.json. */
 struct boot {
-    struct state *state;
+    struct box *box;
     const char *image;
     uint32_t uid_base;
     int userns;
@@ -57,7 +57,7 @@ static int add_bind(struct boot *boot, const char *source, const char *target, b
         return kndl_fail(err, KNDL_FAILED_PRECONDITION,
                          "%s, for %s, is neither a file nor a folder", source, target);
     (void)snprintf(leaf, sizeof leaf, "binds/%zu", boot->bind_count);
-    state_path(boot->state, leaf, bind->source);
+    box_path(boot->box, leaf, bind->source);
     if (S_ISDIR(about.st_mode)
             ? mkdir(bind->source, 0700) < 0
             : (file = open(bind->source, O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
@@ -76,11 +76,11 @@ static int add_bind(struct boot *boot, const char *source, const char *target, b
 static int add_file(struct boot *boot, const char *text, size_t size, const char *target,
                     uint32_t mode, struct kndl_error *err)
 {
-    char leaf[32], path[STATE_PATH_SIZE];
+    char leaf[32], path[BOX_PATH_SIZE];
 
     (void)snprintf(leaf, sizeof leaf, "files/%zu", boot->bind_count);
-    state_path(boot->state, leaf, path);
-    if (state_write(boot->state, leaf, text, size, mode, err) < 0)
+    box_path(boot->box, leaf, path);
+    if (box_write(boot->box, leaf, text, size, mode, err) < 0)
         return -1;
     return add_bind(boot, path, target, true, true, err);
 }
@@ -100,7 +100,7 @@ static int add_hosts(struct boot *boot, struct kndl_error *err)
     if (strstr(kndl_buf_text(&hosts), "localhost") == NULL)
         kndl_buf_append_text(&hosts, "127.0.0.1 localhost\n");
     kndl_buf_printf(&hosts, "127.0.0.1 %s\n127.0.0.1 host.microsandbox.internal\n",
-                    boot->state->name);
+                    boot->box->name);
     return add_file(boot, hosts.data, hosts.size, "/etc/hosts", 0644, err);
 }
 
@@ -151,13 +151,13 @@ static int add_asked(struct boot *boot, const char *const *args, struct kndl_err
 
 static int mount_all(struct boot *boot, const char *const *args, struct kndl_error *err)
 {
-    char layer[STATE_PATH_SIZE], scratch[STATE_PATH_SIZE], root[STATE_PATH_SIZE];
+    char layer[BOX_PATH_SIZE], scratch[BOX_PATH_SIZE], root[BOX_PATH_SIZE];
     uint32_t range;
 
-    state_path(boot->state, "layer", layer);
-    state_path(boot->state, "scratch", scratch);
-    state_path(boot->state, "root", root);
-    if (image_check(boot->image, err) < 0 || uid_range_take(boot->state->name, &range, err) < 0)
+    box_path(boot->box, "layer", layer);
+    box_path(boot->box, "scratch", scratch);
+    box_path(boot->box, "root", root);
+    if (image_check(boot->image, err) < 0 || uid_range_take(boot->box->name, &range, err) < 0)
         return -1;
     boot->uid_base = uid_range_base(range);
     if (overlay_userns(boot->uid_base, SANDBOX_UIDS, &boot->userns, err) < 0 ||
@@ -169,10 +169,10 @@ static int mount_all(struct boot *boot, const char *const *args, struct kndl_err
 static int write_config(const struct boot *boot, const char *const *args, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf config = {0};
-    char root[STATE_PATH_SIZE], cgroup[128];
+    char root[BOX_PATH_SIZE], cgroup[128];
     enum cgroup_version version;
     struct bundle bundle = {
-        .name = boot->state->name,
+        .name = boot->box->name,
         .root = root,
         .cgroup_path = cgroup,
         .uid_base = boot->uid_base,
@@ -187,23 +187,23 @@ static int write_config(const struct boot *boot, const char *const *args, struct
         verb_arg_u64(args, "cpu_percent", UINT32_MAX, &bundle.cpu_percent, err) < 0 ||
         verb_arg_u64(args, "pids", UINT32_MAX, &bundle.pids, err) < 0)
         return -1;
-    cgroup_path(version, boot->state->name, cgroup, sizeof cgroup);
-    state_path(boot->state, "root", root);
+    cgroup_path(version, boot->box->name, cgroup, sizeof cgroup);
+    box_path(boot->box, "root", root);
     if (bundle_append(&bundle, &config, err) < 0)
         return -1;
-    return state_write(boot->state, "config.json", config.data, config.size, 0600, err);
+    return box_write(boot->box, "config.json", config.data, config.size, 0600, err);
 }
 
-static int create_container(const struct state *state, pid_t *ret_init, struct kndl_error *err)
+static int create_container(const struct box *box, pid_t *ret_init, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
     FILE *file;
     int pid = 0;
 
-    state_path(state, "oci.pid", path);
-    if (oci_run((const char *[]){"create", "--bundle", state->dir, "--pid-file", path, state->name,
-                                 NULL},
-                NULL, err) < 0)
+    box_path(box, "oci.pid", path);
+    if (oci_run(
+            (const char *[]){"create", "--bundle", box->dir, "--pid-file", path, box->name, NULL},
+            NULL, err) < 0)
         return -1;
     file = fopen(path, "re");
     if (file == NULL || fscanf(file, "%d", &pid) != 1 || pid <= 0)
@@ -213,56 +213,56 @@ static int create_container(const struct state *state, pid_t *ret_init, struct k
     if (pid == 0)
         return kndl_fail(err, KNDL_INTERNAL, "the runtime told no pid");
     *ret_init = pid;
-    return state_write_pid(state, "init.pid", pid, err);
+    return box_write_pid(box, "init.pid", pid, err);
 }
 
-static int connect_outside(const struct state *state, pid_t init, const char *const *args,
+static int connect_outside(const struct box *box, pid_t init, const char *const *args,
                            struct kndl_error *err)
 {
-    char log[STATE_PATH_SIZE];
+    char log[BOX_PATH_SIZE];
     uint64_t port;
     pid_t slirp;
 
-    state_path(state, "slirp.log", log);
-    if (network_up(state->name, init, kndl_env_get("RUNNER_SANDBOX_ALLOW"), log, &slirp, err) < 0 ||
-        state_write_pid(state, "slirp.pid", slirp, err) < 0 ||
+    box_path(box, "slirp.log", log);
+    if (network_up(box->name, init, kndl_env_get("RUNNER_SANDBOX_ALLOW"), log, &slirp, err) < 0 ||
+        box_write_pid(box, "slirp.pid", slirp, err) < 0 ||
         verb_arg_u64(args, "relay_port", UINT16_MAX, &port, err) < 0)
         return -1;
-    return port == 0 ? 0 : hold_start(state, init, (uint16_t)port, err);
+    return port == 0 ? 0 : hold_start(box, init, (uint16_t)port, err);
 }
 
 static int boot_up(struct boot *boot, struct kndl_error *err)
 {
-    const char *const *args = boot->state->args;
+    const char *const *args = boot->box->args;
     pid_t init;
 
     if (mount_all(boot, args, err) < 0 || write_config(boot, args, err) < 0 ||
-        create_container(boot->state, &init, err) < 0 ||
-        connect_outside(boot->state, init, args, err) < 0 ||
-        oci_run((const char *[]){"start", boot->state->name, NULL}, NULL, err) < 0)
+        create_container(boot->box, &init, err) < 0 ||
+        connect_outside(boot->box, init, args, err) < 0 ||
+        oci_run((const char *[]){"start", boot->box->name, NULL}, NULL, err) < 0)
         return -1;
-    return state_write(boot->state, "started", "", 0, 0600, err);
+    return box_write(boot->box, "started", "", 0, 0600, err);
 }
 
 int namespace_start_run(const char *const *args, struct kndl_error *err)
 {
-    KNDL_CLEANUP(state_done) struct state state = {.lock = -1};
+    KNDL_CLEANUP(box_done) struct box box = {.lock = -1};
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
     KNDL_CLEANUP(kndl_free) struct boot *boot = kndl_new0(struct boot);
     int done;
 
-    if (state_open(&state, verb_arg(args, "name"), STATE_EXISTING, err) < 0)
+    if (box_open(&box, verb_arg(args, "name"), BOX_EXISTING, err) < 0)
         return -1;
-    if (state.spec == NULL)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was never created", state.name);
-    if (state_has(&state, "started") && state_read_pid(&state, "init.pid", &pidfd) > 0) {
+    if (box.spec == NULL)
+        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was never created", box.name);
+    if (box_has(&box, "started") && box_read_pid(&box, "init.pid", &pidfd) > 0) {
         verb_done(-1, NULL);
         return 0;
     }
-    namespace_clear(&state);
-    boot->state = &state;
+    namespace_clear(&box);
+    boot->box = &box;
     boot->userns = -1;
-    boot->image = verb_arg(state.args, "image");
+    boot->image = verb_arg(box.args, "image");
     if (boot->image[0] == '\0')
         boot->image = kndl_env_get("RUNNER_DEFAULT_IMAGE");
     done = boot_up(boot, err);
@@ -271,7 +271,7 @@ int namespace_start_run(const char *const *args, struct kndl_error *err)
         verb_reason(err->code == KNDL_RESOURCE_EXHAUSTED ? "no_space"
                     : err->code == KNDL_NOT_FOUND        ? "no_image"
                                                          : "boot_failed");
-        namespace_clear(&state);
+        namespace_clear(&box);
         return -1;
     }
     verb_done(-1, NULL);

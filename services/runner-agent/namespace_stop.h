@@ -2,10 +2,10 @@
 
 /* Taking a Sandbox down, in verb children. */
 
-#include "namespace_state.h"
+#include "box.h"
 
 /*
  * Everything that a start makes, whole or half: processes, network, mounts, groups, files. What
  * is not there is fine; a live init is killed. The disks stay.
  */
-void namespace_clear(const struct state *state);
+void namespace_clear(const struct box *box);

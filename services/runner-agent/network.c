@@ -226,7 +226,7 @@ static int start_slirp(int router, const char *log, pid_t *ret_slirp, struct knd
         program_start((const char *[]){"slirp4netns", "--configure", "--disable-host-loopback",
                                        "--enable-seccomp", "--enable-sandbox", "--mtu=65520",
                                        "--ready-fd=3", pid_text, "up0", NULL},
-                      NULL, log, ready[1], &slirp, err) == 0) {
+                      NULL, PROGRAM_OWN_MOUNTS, log, ready[1], &slirp, err) == 0) {
         kndl_close(&ready[1]);
         wait = (struct pollfd){.fd = ready[0], .events = POLLIN};
         if (poll(&wait, 1, SLIRP_READY_MS) != 1 || read(ready[0], &byte, 1) != 1) {

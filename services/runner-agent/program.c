@@ -51,6 +51,7 @@ static _Noreturn void become(const char *const *argv, const char *const *more, c
         env[2 + i] = more[i];
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
     for (int i = 0; i < 3; i++) {
         if (dup2(fds[i], i) < 0)
             _exit(127);
@@ -169,8 +170,8 @@ int program_run(const struct program *program, struct kndl_error *err)
     return kndl_fail(err, KNDL_INTERNAL, "%s failed: %s", program->argv[0], line);
 }
 
-int program_start(const char *const *argv, const char *const *env, const char *log, int ready_fd,
-                  pid_t *ret_pid, struct kndl_error *err)
+int program_start(const char *const *argv, const char *const *env, enum program_mounts mounts,
+                  const char *log, int ready_fd, pid_t *ret_pid, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close)
     int out = open(log == NULL ? "/dev/null" : log,
@@ -183,7 +184,8 @@ int program_start(const char *const *argv, const char *const *env, const char *l
                          strerror(errno));
     if (pid == 0) {
         (void)setsid();
-        if (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0)
+        if (mounts == PROGRAM_OWN_MOUNTS &&
+            (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0))
             _exit(127);
         /* 3 is the socket to the loop here, and closes by itself where it is not replaced. */
         if (ready_fd >= 0 && dup2(ready_fd, 3) < 0)

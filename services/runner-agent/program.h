@@ -29,11 +29,16 @@ struct program {
  * 0, DEADLINE_EXCEEDED when it was killed. */
 int program_run(const struct program *program, struct kndl_error *err);
 
-/* Starts one that outlives this process, in a session and a private mount namespace of its own
- * (what it unmounts stays mounted for everybody else), its output in `log` (a path or NULL).
- * ready_fd >= 0 becomes its descriptor 3. */
-int program_start(const char *const *argv, const char *const *env, const char *log, int ready_fd,
-                  pid_t *ret_pid, struct kndl_error *err);
+enum program_mounts {
+    PROGRAM_HOST_MOUNTS,
+    PROGRAM_OWN_MOUNTS, /* what it unmounts stays mounted for everybody else; a copy of all mounts
+                           stays with it, so that it should leave them behind at once */
+};
+
+/* Starts one that outlives this process, in a session of its own, its output in `log` (a path or
+ * NULL). ready_fd >= 0 becomes its descriptor 3. */
+int program_start(const char *const *argv, const char *const *env, enum program_mounts mounts,
+                  const char *log, int ready_fd, pid_t *ret_pid, struct kndl_error *err);
 
 /* Looks in the usual places, as the programs above are looked for. */
 bool program_find(const char *name, char *ret_path, size_t size);

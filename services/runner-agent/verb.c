@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,7 @@ bool verb_main(int argc, char **argv, int *ret_status)
     if (verb == NULL)
         return false;
     (void)fcntl(VERB_SOCKET_FD, F_SETFD, FD_CLOEXEC);
+    (void)signal(SIGPIPE, SIG_IGN); /* a Runner that died is no reason to stop half-way */
     kndl_log_open("runner-agent", KNDL_INFO);
     *ret_status = 0;
     if (kndl_env_load(sandbox_env, &err) == 0 &&

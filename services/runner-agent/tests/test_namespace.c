@@ -18,9 +18,9 @@
 
 #include "host.h"
 
+#include "box.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
-#include "namespace_state.h"
 #include "verb.h"
 
 static bool output_has(const struct host *host, const char *text)
@@ -340,7 +340,7 @@ static void a_runner_that_starts_again_finds_its_sandboxes(void **unused)
     assert_int_equal(state_of(&host, name), SANDBOX_RUNNING);
     assert_int_equal(host_bash(&host, name, "echo still here"), 0);
 
-    init = state_find_pid(name, "init.pid", &pidfd);
+    init = box_find_pid(name, "init.pid", &pidfd);
     assert_true(init > 0);
     assert_int_equal(kill(init, SIGKILL), 0);
     while (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, 10) == 0)

@@ -1,6 +1,6 @@
 /* Folders, locks, pids and uid ranges of Sandboxes. */
 
-#include "namespace_state.h"
+#include "box.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { SPEC_BYTES_MAX = 1024 * 1024 };
 
-bool state_name_is_valid(const char *name)
+bool box_name_is_valid(const char *name)
 {
     size_t size = strlen(name);
 
@@ -27,14 +27,14 @@ bool state_name_is_valid(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
 }
 
-void state_home_path(const char *leaf, char ret_path[STATE_PATH_SIZE])
+void box_home_path(const char *leaf, char ret_path[BOX_PATH_SIZE])
 {
-    (void)snprintf(ret_path, STATE_PATH_SIZE, "%s/%s", kndl_env_get("RUNNER_HOME"), leaf);
+    (void)snprintf(ret_path, BOX_PATH_SIZE, "%s/%s", kndl_env_get("RUNNER_HOME"), leaf);
 }
 
-void state_path(const struct state *state, const char *leaf, char ret_path[STATE_PATH_SIZE])
+void box_path(const struct box *box, const char *leaf, char ret_path[BOX_PATH_SIZE])
 {
-    (void)snprintf(ret_path, STATE_PATH_SIZE, "%s/%s", state->dir, leaf);
+    (void)snprintf(ret_path, BOX_PATH_SIZE, "%s/%s", box->dir, leaf);
 }
 
 static int make_folder(const char *path, mode_t mode, struct kndl_error *err)
@@ -49,103 +49,102 @@ static int make_folder(const char *path, mode_t mode, struct kndl_error *err)
 
 /* ----------------------------------------------------------------------- open and remove */
 
-static int lock(struct state *state, struct kndl_error *err)
+static int lock(struct box *box, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
     struct stat about;
 
-    state_path(state, "lock", path);
-    state->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (state->lock < 0)
+    box_path(box, "lock", path);
+    box->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (box->lock < 0)
         return kndl_fail(err, errno == ENOENT ? KNDL_NOT_FOUND : KNDL_INTERNAL, "sandbox %s: %s",
-                         state->name, strerror(errno));
-    if (flock(state->lock, LOCK_EX) < 0 || fstat(state->lock, &about) < 0)
+                         box->name, strerror(errno));
+    if (flock(box->lock, LOCK_EX) < 0 || fstat(box->lock, &about) < 0)
         return kndl_fail(err, KNDL_INTERNAL, "lock %s: %s", path, strerror(errno));
     if (about.st_nlink == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was removed", state->name);
+        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was removed", box->name);
     return 0;
 }
 
-static int read_spec(struct state *state, struct kndl_error *err)
+static int read_spec(struct box *box, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
     struct stat about;
     KNDL_CLEANUP(kndl_close) int fd = -1;
     size_t count = 0, size;
 
-    state_path(state, "spec", path);
+    box_path(box, "spec", path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return 0;
     if (fstat(fd, &about) < 0 || about.st_size > SPEC_BYTES_MAX)
         return kndl_fail(err, KNDL_INTERNAL, "%s cannot be read", path);
     size = (size_t)about.st_size;
-    state->spec = kndl_alloc(1, size + 1);
-    if (read(fd, state->spec, size) != (ssize_t)size)
+    box->spec = kndl_alloc(1, size + 1);
+    if (read(fd, box->spec, size) != (ssize_t)size)
         return kndl_fail(err, KNDL_INTERNAL, "%s cannot be read", path);
     for (size_t i = 0; i < size; i++)
-        count += state->spec[i] == '\0';
-    state->args = kndl_new_array(const char *, count + 1);
+        count += box->spec[i] == '\0';
+    box->args = kndl_new_array(const char *, count + 1);
     count = 0;
-    for (size_t i = 0; i < size; i += strlen(state->spec + i) + 1)
-        state->args[count++] = state->spec + i;
+    for (size_t i = 0; i < size; i += strlen(box->spec + i) + 1)
+        box->args[count++] = box->spec + i;
     return 0;
 }
 
-static int open_locked(struct state *state, const char *name, enum state_open how,
-                       struct kndl_error *err)
+static int open_locked(struct box *box, const char *name, enum box_how how, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
-    state_home_path("sandboxes", path);
-    if (how == STATE_CREATE &&
-        (make_folder(path, 0711, err) < 0 || make_folder(state->dir, 0711, err) < 0))
+    box_home_path("sandboxes", path);
+    if (how == BOX_CREATE &&
+        (make_folder(path, 0711, err) < 0 || make_folder(box->dir, 0711, err) < 0))
         return -1;
-    if (access(state->dir, F_OK) < 0)
+    if (access(box->dir, F_OK) < 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s does not exist", name);
-    if (lock(state, err) < 0)
+    if (lock(box, err) < 0)
         return -1;
-    return read_spec(state, err);
+    return read_spec(box, err);
 }
 
-int state_open(struct state *state, const char *name, enum state_open how, struct kndl_error *err)
+int box_open(struct box *box, const char *name, enum box_how how, struct kndl_error *err)
 {
-    *state = (struct state){.lock = -1};
-    if (!state_name_is_valid(name))
+    *box = (struct box){.lock = -1};
+    if (!box_name_is_valid(name))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "\"%s\" is no name of a Sandbox", name);
-    (void)snprintf(state->name, sizeof state->name, "%s", name);
-    if ((size_t)snprintf(state->dir, sizeof state->dir, "%s/sandboxes/%s",
-                         kndl_env_get("RUNNER_HOME"), name) >= sizeof state->dir)
+    (void)snprintf(box->name, sizeof box->name, "%s", name);
+    if ((size_t)snprintf(box->dir, sizeof box->dir, "%s/sandboxes/%s", kndl_env_get("RUNNER_HOME"),
+                         name) >= sizeof box->dir)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "RUNNER_HOME is too long a path");
-    if (open_locked(state, name, how, err) < 0) {
-        state_done(state);
+    if (open_locked(box, name, how, err) < 0) {
+        box_done(box);
         return -1;
     }
     return 0;
 }
 
-void state_done(struct state *state)
+void box_done(struct box *box)
 {
-    kndl_close(&state->lock);
-    free(state->spec);
-    free(state->args);
-    *state = (struct state){.lock = -1};
+    kndl_close(&box->lock);
+    free(box->spec);
+    free(box->args);
+    *box = (struct box){.lock = -1};
 }
 
-int state_remove(struct state *state, struct kndl_error *err)
+int box_remove(struct box *box, struct kndl_error *err)
 {
-    return tree_remove(state->dir, err);
+    return tree_remove(box->dir, err);
 }
 
 /* --------------------------------------------------------------------------------- files */
 
-int state_write(const struct state *state, const char *leaf, const void *bytes, size_t size,
-                uint32_t mode, struct kndl_error *err)
+int box_write(const struct box *box, const char *leaf, const void *bytes, size_t size,
+              uint32_t mode, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE], made[STATE_PATH_SIZE + 4];
+    char path[BOX_PATH_SIZE], made[BOX_PATH_SIZE + 4];
     KNDL_CLEANUP(kndl_close) int fd = -1;
 
-    state_path(state, leaf, path);
+    box_path(box, leaf, path);
     (void)snprintf(made, sizeof made, "%s.new", path);
     fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || fchmod(fd, (mode_t)mode) < 0 ||
@@ -159,19 +158,19 @@ int state_write(const struct state *state, const char *leaf, const void *bytes, 
     return 0;
 }
 
-bool state_has(const struct state *state, const char *leaf)
+bool box_has(const struct box *box, const char *leaf)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
-    state_path(state, leaf, path);
+    box_path(box, leaf, path);
     return access(path, F_OK) == 0;
 }
 
-void state_unlink(const struct state *state, const char *leaf)
+void box_unlink(const struct box *box, const char *leaf)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
-    state_path(state, leaf, path);
+    box_path(box, leaf, path);
     (void)unlink(path);
 }
 
@@ -199,13 +198,13 @@ static uint64_t start_time(pid_t pid)
     return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
 }
 
-int state_write_pid(const struct state *state, const char *leaf, pid_t pid, struct kndl_error *err)
+int box_write_pid(const struct box *box, const char *leaf, pid_t pid, struct kndl_error *err)
 {
     char text[64];
     int size =
         snprintf(text, sizeof text, "%d %llu\n", (int)pid, (unsigned long long)start_time(pid));
 
-    return state_write(state, leaf, text, (size_t)size, 0600, err);
+    return box_write(box, leaf, text, (size_t)size, 0600, err);
 }
 
 static pid_t read_pid(const char *path, int *ret_pidfd)
@@ -228,39 +227,39 @@ static pid_t read_pid(const char *path, int *ret_pidfd)
     return pid;
 }
 
-pid_t state_read_pid(const struct state *state, const char *leaf, int *ret_pidfd)
+pid_t box_read_pid(const struct box *box, const char *leaf, int *ret_pidfd)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
-    state_path(state, leaf, path);
+    box_path(box, leaf, path);
     return read_pid(path, ret_pidfd);
 }
 
-pid_t state_find_pid(const char *name, const char *leaf, int *ret_pidfd)
+pid_t box_find_pid(const char *name, const char *leaf, int *ret_pidfd)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
 
-    if (!state_name_is_valid(name))
+    if (!box_name_is_valid(name))
         return 0;
     (void)snprintf(path, sizeof path, "%s/sandboxes/%s/%s", kndl_env_get("RUNNER_HOME"), name,
                    leaf);
     return read_pid(path, ret_pidfd);
 }
 
-int state_each(void (*fn)(void *data, const char *name), void *data, struct kndl_error *err)
+int box_each(void (*fn)(void *data, const char *name), void *data, struct kndl_error *err)
 {
-    char path[STATE_PATH_SIZE];
+    char path[BOX_PATH_SIZE];
     struct dirent *entry;
     DIR *folder;
 
-    state_home_path("sandboxes", path);
+    box_home_path("sandboxes", path);
     folder = opendir(path);
     if (folder == NULL && errno == ENOENT)
         return 0;
     if (folder == NULL)
         return kndl_fail(err, KNDL_INTERNAL, "open %s: %s", path, strerror(errno));
     while ((entry = readdir(folder)) != NULL) {
-        if (state_name_is_valid(entry->d_name))
+        if (box_name_is_valid(entry->d_name))
             fn(data, entry->d_name);
     }
     (void)closedir(folder);
