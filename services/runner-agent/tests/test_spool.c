@@ -1,0 +1,348 @@
+/* The spool: what was answered is there after any end, and nothing else. */
+
+#include "spool.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "disk.h"
+#include "kndl/buf.h"
+#include "kndl/mem.h"
+#include "kndl/testing.h"
+
+/* The disk of this test: does the work when it is told to, or fails it. */
+struct disk {
+    struct {
+        disk_work_fn work;
+        disk_done_fn done;
+        void *job;
+    } jobs[16];
+    size_t count;
+    bool is_full;
+};
+
+void disk_do(struct disk *disk, disk_work_fn work, disk_done_fn done, void *job)
+{
+    assert_in_range(disk->count, 0, 15);
+    disk->jobs[disk->count].work = work;
+    disk->jobs[disk->count].done = done;
+    disk->jobs[disk->count++].job = job;
+}
+
+void disk_remove_file(struct disk *disk, const char *path, disk_done_fn done, void *data)
+{
+    (void)disk;
+    (void)done;
+    (void)data;
+    unlink(path);
+}
+
+static void run_disk(struct disk *disk)
+{
+    while (disk->count > 0) {
+        struct kndl_error err = {0};
+        disk_work_fn work = disk->jobs[0].work;
+        disk_done_fn done = disk->jobs[0].done;
+        void *job = disk->jobs[0].job;
+
+        disk->count--;
+        memmove(disk->jobs, disk->jobs + 1, disk->count * sizeof disk->jobs[0]);
+        if (disk->is_full)
+            kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "no space");
+        else
+            work(job, &err);
+        done(job, &err);
+    }
+}
+
+struct fixture {
+    struct disk disk;
+    struct spool *spool;
+    struct kndl_arena *arena;
+    char directory[64];
+    int answered;
+    int refused;
+};
+
+static void on_answer(void *data, const struct kndl_error *err)
+{
+    struct fixture *f = data;
+
+    if (err->code == KNDL_OK)
+        f->answered++;
+    else
+        f->refused++;
+}
+
+static void open_spool(struct fixture *f, size_t most)
+{
+    struct kndl_error err = {0};
+    struct spool_options options = {&f->disk, f->directory, most};
+
+    assert_int_equal(spool_open(&options, &f->spool, &err), 0);
+}
+
+static void reopen(struct fixture *f)
+{
+    spool_close(f->spool);
+    open_spool(f, 64 << 20);
+}
+
+static void set_up(struct fixture *f)
+{
+    *f = (struct fixture){.directory = "/tmp/kndl-spool-XXXXXX"};
+    assert_non_null(mkdtemp(f->directory));
+    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    open_spool(f, 64 << 20);
+}
+
+static void segment_path(struct fixture *f, int first_n, char path[128])
+{
+    snprintf(path, 128, "%s/%019d.seg", f->directory, first_n);
+}
+
+static void tear_down(struct fixture *f)
+{
+    char path[128];
+
+    run_disk(&f->disk);
+    spool_close(f->spool);
+    kndl_arena_free(f->arena);
+    for (int n = 1; n < 4; n++) {
+        segment_path(f, n, path);
+        unlink(path);
+    }
+    rmdir(f->directory);
+}
+
+static void append(struct fixture *f, const char *text, const char *source, uint64_t m)
+{
+    Kndl__Event__V1__Text body = KNDL__EVENT__V1__TEXT__INIT;
+    Kndl__Event__V1__Event event = KNDL__EVENT__V1__EVENT__INIT;
+    Kndl__Event__V1__Event *events[] = {&event};
+    struct spool_mark mark = {"epoch", m};
+
+    body.text = (char *)text;
+    event.source_id = (char *)source;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &body;
+    spool_append(f->spool, &mark, events, 1, on_answer, f);
+}
+
+static void assert_texts(struct fixture *f, int64_t from, size_t count, const char *const *texts)
+{
+    Kndl__Event__V1__Event **events;
+    struct kndl_error err = {0};
+    size_t got;
+
+    assert_int_equal(spool_read(f->spool, from, 100, 1 << 20, f->arena, &events, &got, &err), 0);
+    assert_int_equal(got, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(events[i]->text->text, texts[i]);
+}
+
+static void an_append_counts_once_it_is_on_the_disk(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    assert_int_equal(f.answered, 0);
+    assert_int_equal(spool_last_n(f.spool), 0);
+    run_disk(&f.disk);
+    assert_int_equal(f.answered, 1);
+    assert_int_equal(spool_last_n(f.spool), 1);
+    tear_down(&f);
+}
+
+static void appends_that_wait_share_one_write_and_keep_their_order(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    append(&f, "two", "b", 2);
+    append(&f, "three", "c", 3);
+    assert_int_equal(f.disk.count, 1);
+    run_disk(&f.disk);
+    assert_int_equal(f.answered, 3);
+    assert_texts(&f, 1, 3, (const char *const[]){"one", "two", "three"});
+    assert_texts(&f, 3, 1, (const char *const[]){"three"});
+    tear_down(&f);
+}
+
+/* EV-07: an end between two runs of the process loses nothing that was answered. */
+static void a_reopened_spool_has_all_that_was_answered(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "row-a", 7);
+    append(&f, "two", "row-b", 8);
+    run_disk(&f.disk);
+    reopen(&f);
+    assert_int_equal(spool_last_n(f.spool), 2);
+    assert_int_equal(spool_mark_of(f.spool, "epoch"), 8);
+    assert_int_equal(spool_mark_of(f.spool, "another"), 0);
+    assert_true(spool_has_source(f.spool, "row-a"));
+    assert_false(spool_has_source(f.spool, "row-c"));
+    append(&f, "three", "row-c", 9);
+    run_disk(&f.disk);
+    assert_texts(&f, 1, 3, (const char *const[]){"one", "two", "three"});
+    tear_down(&f);
+}
+
+static void a_torn_tail_is_cut_off_at_every_length(void **unused)
+{
+    struct fixture f;
+    char path[128];
+    struct stat whole;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    run_disk(&f.disk);
+    segment_path(&f, 1, path);
+    assert_int_equal(stat(path, &whole), 0);
+    for (off_t cut = 1; cut < whole.st_size; cut++) {
+        append(&f, "two", "b", 2);
+        run_disk(&f.disk);
+        assert_int_equal(spool_last_n(f.spool), 2);
+        assert_int_equal(truncate(path, 2 * whole.st_size - cut), 0);
+        reopen(&f);
+        assert_int_equal(spool_last_n(f.spool), 1);
+        assert_int_equal(spool_mark_of(f.spool, "epoch"), 1);
+        assert_texts(&f, 1, 1, (const char *const[]){"one"});
+    }
+    tear_down(&f);
+}
+
+static void a_damaged_record_ends_what_is_read(void **unused)
+{
+    struct fixture f;
+    char path[128];
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    append(&f, "two", "b", 2);
+    run_disk(&f.disk);
+    segment_path(&f, 1, path);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pwrite(fd, "\xff", 1, lseek(fd, 0, SEEK_END) - 1), 1);
+    close(fd);
+    reopen(&f);
+    assert_int_equal(spool_last_n(f.spool), 1);
+    tear_down(&f);
+}
+
+static void a_full_disk_refuses_and_gives_the_numbers_again(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    run_disk(&f.disk);
+    f.disk.is_full = true;
+    append(&f, "two", "b", 2);
+    append(&f, "three", "c", 3);
+    run_disk(&f.disk);
+    assert_int_equal(f.refused, 2);
+    assert_int_equal(spool_last_n(f.spool), 1);
+    assert_int_equal(spool_mark_of(f.spool, "epoch"), 1);
+    assert_false(spool_has_source(f.spool, "b"));
+    f.disk.is_full = false;
+    append(&f, "two", "b", 2);
+    run_disk(&f.disk);
+    assert_int_equal(spool_last_n(f.spool), 2);
+    assert_texts(&f, 1, 2, (const char *const[]){"one", "two"});
+    tear_down(&f);
+}
+
+static void a_spool_over_its_bound_refuses(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    spool_close(f.spool);
+    open_spool(&f, 100);
+    append(&f, "a text of some length, to fill it", "a", 1);
+    run_disk(&f.disk);
+    append(&f, "another text of some length, to fill it up", "b", 2);
+    run_disk(&f.disk);
+    assert_true(spool_is_full(f.spool));
+    append(&f, "more", "c", 3);
+    assert_int_equal(f.refused, 0);
+    run_disk(&f.disk);
+    assert_int_equal(f.refused, 1);
+    assert_int_equal(f.answered, 2);
+    tear_down(&f);
+}
+
+static void what_sessions_stored_goes_by_segments_and_the_numbers_go_on(void **unused)
+{
+    struct fixture f;
+    KNDL_CLEANUP(kndl_free) char *big = kndl_alloc(1, 5 << 20);
+    Kndl__Event__V1__Event **events;
+    struct kndl_error err = {0};
+    size_t got;
+
+    (void)unused;
+    set_up(&f);
+    memset(big, 'x', (5 << 20) - 1);
+    append(&f, big, "a", 1);
+    run_disk(&f.disk);
+    append(&f, "two", "b", 2);
+    run_disk(&f.disk);
+    spool_forget(f.spool, 1);
+    assert_int_equal(spool_first_n(f.spool), 2);
+    assert_int_equal(spool_read(f.spool, 1, 10, 100, f.arena, &events, &got, &err), -1);
+    assert_int_equal(err.code, KNDL_OUT_OF_RANGE);
+    spool_forget(f.spool, 2);
+    reopen(&f);
+    assert_int_equal(spool_last_n(f.spool), 2);
+    append(&f, "three", "c", 3);
+    run_disk(&f.disk);
+    assert_int_equal(spool_last_n(f.spool), 3);
+    tear_down(&f);
+}
+
+static void waiting_without_events_comes_after_those_before(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one", "a", 1);
+    spool_append(f.spool, NULL, NULL, 0, on_answer, &f);
+    assert_int_equal(f.answered, 0);
+    run_disk(&f.disk);
+    assert_int_equal(f.answered, 2);
+    tear_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_append_counts_once_it_is_on_the_disk),
+        cmocka_unit_test(appends_that_wait_share_one_write_and_keep_their_order),
+        cmocka_unit_test(a_reopened_spool_has_all_that_was_answered),
+        cmocka_unit_test(a_torn_tail_is_cut_off_at_every_length),
+        cmocka_unit_test(a_damaged_record_ends_what_is_read),
+        cmocka_unit_test(a_full_disk_refuses_and_gives_the_numbers_again),
+        cmocka_unit_test(a_spool_over_its_bound_refuses),
+        cmocka_unit_test(what_sessions_stored_goes_by_segments_and_the_numbers_go_on),
+        cmocka_unit_test(waiting_without_events_comes_after_those_before),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
