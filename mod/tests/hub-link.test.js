@@ -158,3 +158,30 @@ test('the end of the conversation sends what is left, within the hook', async ()
     ['turn.start', 'session.end'],
   );
 });
+
+test('what the relay cannot read is lost alone, and that is said', async () => {
+  const host = await started(({ path, body }) => {
+    const isOdd = path === '/mod/events' && body.events.some((event) => event.text === 'odd');
+
+    return { status: isOdd ? 400 : 200, text: '{}' };
+  });
+
+  await host.dispatch('turn.start', { turnId: 'a', text: 'odd' });
+  await host.dispatch('turn.start', { turnId: 'b', text: 'even' });
+  await host.until(() => host.events().some((event) => event.turnId === 'b'));
+  assert.deepEqual(
+    host.events().map((event) => [event.type, event.m]),
+    [
+      ['lost', 1],
+      ['turn.start', 2],
+    ],
+  );
+});
+
+test('no event carries a NUL or half a character', async () => {
+  const host = await started();
+
+  await host.dispatch('turn.start', { turnId: 't', text: 'a\0b\ud83dc \\u0000 \u{1f600}' });
+  await host.until(() => host.events().length === 1);
+  assert.equal(host.events()[0].text, 'a\ufffdb\ufffdc \\u0000 \u{1f600}');
+});

@@ -24,6 +24,7 @@ let relay = '';
 let token = '';
 let numbered = 0; // of the newest event
 let sent = 0; // the highest number that may have reached the relay: not changed any more
+let batchMost = BATCH_EVENTS_MAX;
 let senderRuns = false;
 let helloIsDue = true;
 let wake; // the sender's, while it has nothing to do
@@ -64,15 +65,25 @@ function request(method, body) {
   return { method, headers: { authorization: 'Bearer ' + token }, body };
 }
 
+/*
+ * An event as JSON that strict readers take: NUL characters and halves of surrogate pairs, which
+ * JSON.stringify escapes, become U+FFFD.
+ */
+function toJson(event) {
+  return JSON.stringify(event).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, (escape) =>
+    escape === '\\\\' ? escape : '\\ufffd',
+  );
+}
+
 /* The next events to send: a few hundred, and no more text than the relay likes in one piece. */
 function nextBatch() {
   const batch = [];
   let chars = 0;
 
   for (const event of queue) {
-    const text = JSON.stringify(event);
+    const text = toJson(event);
 
-    if (batch.length === BATCH_EVENTS_MAX) break;
+    if (batch.length === batchMost) break;
     if (batch.length > 0 && chars + text.length > BATCH_CHARS_MAX) break;
     batch.push(text);
     chars += text.length;
@@ -85,7 +96,24 @@ async function post($, batch) {
   const body = `{"epoch":"${epoch}","first":${batch.first},"events":[${batch.events.join(',')}]}`;
   const response = await $.http.fetch(relay + '/mod/events', request('POST', body));
 
-  if (!response.ok) throw new Error('status ' + response.status);
+  if (response.status === 400 || response.status === 413) setAside(batch);
+  else if (!response.ok) throw new Error('status ' + response.status);
+  else {
+    while (queue.length > 0 && queue[0].m <= batch.last) queue.shift();
+    batchMost = BATCH_EVENTS_MAX;
+  }
+}
+
+/*
+ * The relay cannot read something of this batch: what follows goes one by one, and the one that is
+ * refused alone is lost, which is said.
+ */
+function setAside(batch) {
+  if (batch.events.length > 1) {
+    batchMost = 1;
+    return;
+  }
+  queue[0] = { m: queue[0].m, at: queue[0].at, type: 'lost', was: queue[0].type };
 }
 
 async function sendHello($) {
@@ -117,10 +145,7 @@ async function send($) {
         await sendHello($);
         helloIsDue = false;
       } else {
-        const batch = nextBatch();
-
-        await post($, batch);
-        while (queue.length > 0 && queue[0].m <= batch.last) queue.shift();
+        await post($, nextBatch());
       }
       pause = 50;
     } catch {
@@ -220,12 +245,7 @@ async function onSessionStart($, e, next) {
 async function onSessionEnd($, e, next) {
   emit('session.end', { reason: e.reason, sessionId: e.sessionId });
   try {
-    while (queue.length > 0) {
-      const batch = nextBatch();
-
-      await post($, batch);
-      while (queue.length > 0 && queue[0].m <= batch.last) queue.shift();
-    }
+    while (queue.length > 0) await post($, nextBatch());
   } catch {
     /* the relay reads the transcript for what is missing */
   }
