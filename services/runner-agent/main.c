@@ -1,17 +1,218 @@
-/* runner-agent: what runs on each host that starts Sandboxes. */
+/*
+ * runner-agent: what runs on each host that starts Sandboxes.
+ *
+ * One loop. It takes the Hub's commands, keeps Sessions (session.h), and tells the Hub every 5 s
+ * what runs here. What may block is a child (`runner-agent <verb>`), the disk's thread, or a
+ * request on the bus. SIGTERM ends this process alone: Claude Code and Sandboxes go on, and the
+ * next one takes them back (LI-07).
+ */
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "attend.h"
 #include "child.h"
+#include "commands.h"
+#include "disk.h"
+#include "hub.h"
+#include "kndl/buf.h"
+#include "kndl/bus.h"
+#include "kndl/env.h"
+#include "kndl/log.h"
+#include "kndl/loop.h"
+#include "kndl/mem.h"
+#include "runner.h"
+#include "sandbox.h"
+#include "session.h"
 #include "verb.h"
+
+static const struct kndl_env runner_env[] = {
+    {"RUNNER_NATS_URL", "nats://127.0.0.1:4222", "where the Hub's NATS is"},
+    {"RUNNER_NATS_CREDS_FILE", NULL, "this Runner's credentials"},
+    {"RUNNER_ID", NULL, "this Runner's id, as its credentials name it"},
+    {"RUNNER_PROXY_PORT", "", "the older name of RUNNER_RELAY_PORT"},
+    {"RUNNER_MOD_DIR", NULL, "folder with hub-link and hub-link-commands"},
+    {"RUNNER_SANDBOX_MAX_CPUS", "0", "the most CPUs of a Sandbox; 0: two"},
+    {"RUNNER_SANDBOX_MAX_MEMORY_MIB", "0", "the most memory of a Sandbox; 0: no limit but 2048"},
+    {NULL, NULL, NULL},
+};
+
+enum { KEYPAIR_BYTES_MAX = 256, CONNECT_PAUSE_MS_MAX = 5000 };
+
+static void stop(void *data)
+{
+    struct runner *runner = data;
+
+    kndl_log(KNDL_INFO, "runner-agent ends; Sessions go on", KNDL_STR("runner", runner->id));
+    kndl_loop_stop(runner->loop);
+}
+
+/* The zone that Claude Code sees as TZ: the link of /etc/localtime below zoneinfo. */
+static const char *time_zone(char path[PATH_MAX])
+{
+    ssize_t size = readlink("/etc/localtime", path, PATH_MAX - 1);
+    const char *zone;
+
+    if (size < 0)
+        return "UTC";
+    path[size] = '\0';
+    zone = strstr(path, "zoneinfo/");
+    return zone == NULL ? "UTC" : zone + strlen("zoneinfo/");
+}
+
+/* run-claude lies beside this program. */
+static char *find_launcher(void)
+{
+    char path[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    struct kndl_buf launcher = {0};
+
+    path[size < 0 ? 0 : size] = '\0';
+    if (strrchr(path, '/') != NULL)
+        *strrchr(path, '/') = '\0';
+    kndl_buf_printf(&launcher, "%s/run-claude", path);
+    return kndl_buf_take(&launcher);
+}
+
+/*
+ * The key that prompts and answers are sealed to. Its public half follows from the file's; a new
+ * pair is made once. What was sealed to a pair that is gone is refused: send it again.
+ */
+static int load_seal_key(struct runner *runner, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0}, file = {0};
+
+    kndl_buf_printf(&path, "%s/seal.key", runner->home);
+    if (access(kndl_buf_text(&path), F_OK) == 0) {
+        if (kndl_secret_read_file(kndl_buf_text(&path), KEYPAIR_BYTES_MAX, &runner->seal_pair,
+                                  err) < 0)
+            return -1;
+        if (runner->seal_pair.size <= KNDL_SEAL_PUBLIC_BYTES)
+            return kndl_fail(err, KNDL_DATA_LOSS, "%s is no key pair", kndl_buf_text(&path));
+        /* Public half first, then the pair. */
+        memcpy(runner->seal_public, runner->seal_pair.data, KNDL_SEAL_PUBLIC_BYTES);
+        struct kndl_secret pair = {0};
+        kndl_secret_copy(&pair, kndl_slice(runner->seal_pair.data + KNDL_SEAL_PUBLIC_BYTES,
+                                           runner->seal_pair.size - KNDL_SEAL_PUBLIC_BYTES));
+        kndl_secret_done(&runner->seal_pair);
+        runner->seal_pair = pair;
+        return 0;
+    }
+    kndl_seal_keypair(&runner->seal_pair, runner->seal_public);
+    kndl_buf_reserve(&file, KEYPAIR_BYTES_MAX);
+    kndl_buf_append(&file, runner->seal_public, sizeof runner->seal_public);
+    kndl_buf_append(&file, runner->seal_pair.data, runner->seal_pair.size);
+    if (disk_write_file_now(kndl_buf_text(&path), file.data, file.size, err) < 0)
+        return -1;
+    explicit_bzero(file.data, file.capacity);
+    return 0;
+}
+
+static int read_settings(struct runner *runner, struct kndl_error *err)
+{
+    int64_t cpus, memory, port;
+    const char *older = kndl_env_get("RUNNER_PROXY_PORT");
+
+    if (kndl_env_get_i64("RUNNER_SANDBOX_MAX_CPUS", 0, 1024, &cpus, err) < 0 ||
+        kndl_env_get_i64("RUNNER_SANDBOX_MAX_MEMORY_MIB", 0, 1 << 24, &memory, err) < 0 ||
+        kndl_env_get_i64(older[0] != '\0' ? "RUNNER_PROXY_PORT" : "RUNNER_RELAY_PORT", 1, 65535,
+                         &port, err) < 0)
+        return -1;
+    runner->max_cpus = (int32_t)cpus;
+    runner->max_memory_mib = (int32_t)memory;
+    runner->relay_port = (int)port;
+    runner->id = kndl_env_get("RUNNER_ID");
+    runner->home = kndl_env_get("RUNNER_HOME");
+    runner->mod_dir = kndl_env_get("RUNNER_MOD_DIR");
+    if (runner->home[0] != '/')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "RUNNER_HOME must be an absolute path");
+    if (mkdir(runner->home, 0755) < 0 && errno != EEXIST)
+        return kndl_fail(err, KNDL_INTERNAL, "cannot make %s: %s", runner->home, strerror(errno));
+    return 0;
+}
+
+static int connect_bus(struct runner *runner, struct kndl_error *err)
+{
+    struct kndl_bus_options options = {
+        .url = kndl_env_get("RUNNER_NATS_URL"),
+        .creds_file = kndl_env_get("RUNNER_NATS_CREDS_FILE"),
+        .user = "runner",
+        .runner_id = runner->id,
+        .send_asap = true,
+    };
+    useconds_t pause_ms = 100;
+
+    while (kndl_bus_open(&options, &runner->bus, err) < 0) {
+        if (err->code != KNDL_UNAVAILABLE)
+            return -1;
+        kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", err->message));
+        usleep(pause_ms * 1000);
+        pause_ms = 2 * pause_ms > CONNECT_PAUSE_MS_MAX ? CONNECT_PAUSE_MS_MAX : 2 * pause_ms;
+    }
+    return 0;
+}
+
+static int run(struct kndl_error *err)
+{
+    struct runner runner = {0};
+    char zone[PATH_MAX];
+
+    if (kndl_env_load(sandbox_env, err) < 0 || kndl_env_load(runner_env, err) < 0 ||
+        read_settings(&runner, err) < 0 || kndl_crypt_init(err) < 0 ||
+        load_seal_key(&runner, err) < 0 || connect_bus(&runner, err) < 0)
+        return -1;
+    kndl_id_new(runner.instance_id);
+    runner.time_zone = time_zone(zone);
+    runner.launcher = find_launcher();
+    runner.loop = kndl_loop_new();
+    runner.disk = disk_new(runner.loop);
+    runner.hub = hub_new(runner.loop, runner.bus, runner.id);
+    runner.children = children_new(runner.loop);
+    runner.sandboxes = sandbox_host_new(runner.children);
+
+    session_adopt_all(&runner);
+    if (commands_serve(&runner, err) < 0)
+        return -1;
+    runner.attend = attend_new(&runner);
+    kndl_log(KNDL_INFO, "runner-agent is ready", KNDL_STR("runner", runner.id),
+             KNDL_STR("instance", runner.instance_id));
+    kndl_loop_run(runner.loop, stop, &runner);
+
+    attend_free(runner.attend);
+    session_free_all(&runner);
+    kndl_bus_close(runner.bus);
+    sandbox_host_free(runner.sandboxes);
+    children_free(runner.children);
+    disk_free(runner.disk);
+    kndl_loop_free(runner.loop);
+    hub_free(runner.hub);
+    kndl_secret_done(&runner.seal_pair);
+    free(runner.launcher);
+    return 0;
+}
 
 int main(int argc, char **argv)
 {
+    struct kndl_error err = {0};
     int status;
 
     if (verb_main(argc, argv, &status))
         return status;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        kndl_env_print(runner_env, stdout);
+        kndl_env_print(sandbox_env, stdout);
+        return 0;
+    }
+    kndl_log_open("runner-agent", KNDL_INFO);
     children_prepare();
-    (void)fprintf(stderr, "runner-agent: nothing but verbs yet\n");
-    return 2;
+    if (run(&err) < 0) {
+        kndl_log(KNDL_ERROR, "runner-agent cannot start", KNDL_STR("why", err.message));
+        return 1;
+    }
+    return 0;
 }

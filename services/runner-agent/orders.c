@@ -141,6 +141,6 @@ void orders_result(struct orders *orders, const struct claude_result *result)
     if (entry == NULL)
         return;
     if (entry->order.fn != NULL)
-        entry->order.fn(entry->order.data, result);
+        entry->order.fn(entry->order.data, entry->id, result);
     free_entry(entry);
 }

@@ -22,7 +22,7 @@ void orders_free(struct orders *orders);
 enum order_op { ORDER_PROMPT, ORDER_FILL, ORDER_STOP };
 
 /* What came of it. The order is gone when this is called. */
-typedef void (*order_fn)(void *data, const struct claude_result *result);
+typedef void (*order_fn)(void *data, const char *id, const struct claude_result *result);
 
 struct order {
     int64_t n; /* 0: the next one. Rising over all processes: wall-clock milliseconds */

@@ -180,10 +180,11 @@ void prompts_free(struct prompts *prompts)
 
 /* --------------------------------------------------------------------------------- orders */
 
-static void submitted(void *data, const struct claude_result *result)
+static void submitted(void *data, const char *id, const struct claude_result *result)
 {
     struct prompts *prompts = data;
 
+    (void)id;
     if (prompts->state != OFFERED)
         return;
     switch (result->outcome) {
@@ -222,10 +223,11 @@ static void offer(struct prompts *prompts)
     prompts->options.on_order(prompts->options.data);
 }
 
-static void filled(void *data, const struct claude_result *result)
+static void filled(void *data, const char *id, const struct claude_result *result)
 {
     struct prompts *prompts = data;
 
+    (void)id;
     if (prompts->state != FILLING)
         return;
     if (result->outcome == CLAUDE_FILLED) {

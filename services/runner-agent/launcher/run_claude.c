@@ -5,6 +5,7 @@
  *                              value may hold anything else), unlinks it, drops what must not
  *                              reach Claude Code (CC-06), starts it, and waits. When it ended by
  *                              itself, its last screen is kept in /run/kndl/last-screen.
+ *   run-claude --take-env      writes its stdin to /run/kndl/env, for the next start
  *   run-claude --wait          returns once Claude Code is gone, 1 after ten seconds
  *   run-claude --environ       prints Claude Code's environment, for a Runner that started again
  *
@@ -66,6 +67,32 @@ static char *read_file(const char *path, size_t most, size_t *ret_size)
     bytes[size] = '\0';
     *ret_size = size;
     return bytes;
+}
+
+/* From a pipe of the Runner's to the tmpfs: no argument, no shell. */
+static int keep_environment(void)
+{
+    static char bytes[ENV_BYTES_MAX];
+    size_t size = 0;
+    ssize_t got;
+    int fd;
+
+    while ((got = read(STDIN_FILENO, bytes + size, sizeof bytes - size)) > 0)
+        size += (size_t)got;
+    unlink(ENV_FILE);
+    fd = open(ENV_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (got < 0 || fd < 0)
+        return fail(ENV_FILE);
+    for (size_t at = 0; at < size;) {
+        ssize_t wrote = write(fd, bytes + at, size - at);
+
+        if (wrote < 0)
+            return fail(ENV_FILE);
+        at += (size_t)wrote;
+    }
+    explicit_bzero(bytes, size);
+    close(fd);
+    return 0;
 }
 
 /* The strings stay: putenv() keeps them. */
@@ -196,6 +223,8 @@ static int print_environment(void)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--take-env") == 0)
+        return keep_environment();
     if (argc == 2 && strcmp(argv[1], "--wait") == 0)
         return wait_for_end();
     if (argc == 2 && strcmp(argv[1], "--environ") == 0)

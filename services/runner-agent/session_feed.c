@@ -1,0 +1,193 @@
+/* What happens in Claude Code, from the relay to the spool and to the redactor. */
+
+#include "session_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/clock.h"
+#include "kndl/log.h"
+#include "kndl/mem.h"
+
+void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
+                         const char *ended_turn_id)
+{
+    struct session *session = data;
+
+    forward_deltas(session->forward, pieces, count, ended_turn_id, session->relay_at_us);
+}
+
+/* -------------------------------------------------------------------------------- into the spool
+ */
+
+/* An Event that no batch could carry: said instead of sent. */
+static void replace_if_too_long(struct session *session, Kndl__Event__V1__Event **event)
+{
+    Kndl__Event__V1__Event *note;
+    Kndl__Event__V1__Note *body;
+
+    if (kndl__event__v1__event__get_packed_size(*event) <= EVENT_BYTES_MAX)
+        return;
+    note = kndl_arena_alloc(session->arena, sizeof *note);
+    body = kndl_arena_alloc(session->arena, sizeof *body);
+    kndl__event__v1__event__init(note);
+    kndl__event__v1__note__init(body);
+    body->level = KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING;
+    body->note_code = kndl_arena_copy(session->arena, "event_too_long");
+    body->text =
+        kndl_arena_copy(session->arena, "Something longer than kndl can carry happened here.");
+    note->source_id = (*event)->source_id;
+    note->subagent_id = (*event)->subagent_id;
+    note->kind_case = KNDL__EVENT__V1__EVENT__KIND_NOTE;
+    note->note = body;
+    *event = note;
+}
+
+static void stamp(struct session *session, Kndl__Event__V1__Event *const *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        events[i]->run = session->start->run;
+        events[i]->runner_at_ms = kndl_clock_wall_ms();
+    }
+}
+
+static void spooled(void *data, const struct kndl_error *err)
+{
+    struct session *session = data;
+
+    if (!session_leave(session))
+        return;
+    if (err->code != KNDL_OK)
+        kndl_log(KNDL_ERROR, "an Event could not be spooled", KNDL_STR("session", session->id),
+                 KNDL_STR("why", err->message));
+    forward_wake(session->forward, 0);
+}
+
+void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count)
+{
+    stamp(session, events, count);
+    session_enter(session);
+    spool_append(session->spool, NULL, events, count, spooled, session);
+}
+
+void session_note(struct session *session, const char *code, const char *text)
+{
+    Kndl__Event__V1__Event event = KNDL__EVENT__V1__EVENT__INIT, *list = &event;
+    Kndl__Event__V1__Note note = KNDL__EVENT__V1__NOTE__INIT;
+
+    note.level = KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING;
+    note.note_code = (char *)code;
+    note.text = (char *)text;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_NOTE;
+    event.note = &note;
+    session_spool(session, &list, 1);
+}
+
+/* -------------------------------------------------------------------------------------- batches */
+
+/* A batch that waits for the disk. */
+struct waiting_batch {
+    struct session *session;
+    struct relay_held *held;
+    uint64_t next;
+    int64_t received_us;
+};
+
+static void batch_spooled(void *data, const struct kndl_error *err)
+{
+    struct waiting_batch waiting = *(struct waiting_batch *)data;
+    struct session *session = waiting.session;
+
+    free(data);
+    if (err->code == KNDL_OK)
+        relay_taken(waiting.held, waiting.next);
+    else
+        relay_refuse(waiting.held);
+    if (!session_leave(session))
+        return;
+    if (err->code != KNDL_OK) {
+        if (!session->was_full)
+            kndl_log(KNDL_ERROR, "the spool does not take Events", KNDL_STR("session", session->id),
+                     KNDL_STR("why", err->message));
+        session->was_full = true;
+        return;
+    }
+    if (session->was_full) {
+        session->was_full = false;
+        session_note(session, "spool_was_full",
+                     "The Runner could not keep what happened for a while (its disk was full, or "
+                     "the Hub away for long). Nothing is missing; it comes later.");
+    }
+    forward_wake(session->forward, waiting.received_us);
+}
+
+static void take_news(struct session *session, const struct claude_news *news)
+{
+    if (news->is_delta)
+        delta_put(session->deltas, &news->delta);
+    if (news->turn_ended)
+        delta_end_turn(session->deltas, news->turn_id);
+    if (news->question_id[0] != '\0')
+        answers_close(session->answers, news->question_id, news->question_is_answered);
+    if (news->question_id[0] != '\0')
+        relay_wake(session->relay);
+}
+
+/* Pieces of text are in no spool, so what was taken of them is remembered here. */
+static bool is_old_delta(struct session *session, const char *epoch, uint64_t m)
+{
+    if (strcmp(session->delta_epoch, epoch) != 0) {
+        size_t size = strnlen(epoch, sizeof session->delta_epoch - 1);
+
+        memcpy(session->delta_epoch, epoch, size);
+        session->delta_epoch[size] = '\0';
+        session->delta_m = 0;
+    }
+    if (m <= session->delta_m)
+        return true;
+    session->delta_m = m;
+    return false;
+}
+
+void session_take_batch(void *data, struct relay_held *held, const struct claude_batch *batch,
+                        int64_t received_us)
+{
+    struct session *session = data;
+    size_t count = kndl_json_count(batch->events);
+    uint64_t taken = spool_mark_of(session->spool, batch->epoch);
+    struct waiting_batch *waiting = kndl_new0(struct waiting_batch);
+    struct kndl_arena *arena = session->arena;
+    Kndl__Event__V1__Event **events;
+    size_t event_count = 0, room = 64;
+
+    kndl_arena_reset(arena);
+    session->relay_at_us = received_us;
+    events = kndl_new_array(Kndl__Event__V1__Event *, room);
+    for (size_t i = 0; i < count; i++) {
+        const struct kndl_value *value = kndl_json_at(batch->events, i);
+        uint64_t m = batch->first + i;
+        struct claude_news news;
+
+        if (m <= taken)
+            continue;
+        claude_read_event(session->reader, value, arena, &news);
+        if (news.is_delta && is_old_delta(session, batch->epoch, m))
+            continue;
+        if (event_count + news.count > room) {
+            room *= 2;
+            events = kndl_realloc(events, room, sizeof *events);
+        }
+        for (size_t j = 0; j < news.count; j++) {
+            replace_if_too_long(session, &news.events[j]);
+            events[event_count++] = news.events[j];
+        }
+        take_news(session, &news);
+    }
+    stamp(session, events, event_count);
+    *waiting = (struct waiting_batch){session, held, batch->first + count, received_us};
+    session_enter(session);
+    spool_append(session->spool,
+                 &(struct spool_mark){batch->epoch, batch->first + (count > 0 ? count - 1 : 0)},
+                 events, event_count, batch_spooled, waiting);
+    free(events);
+}

@@ -1,0 +1,159 @@
+#pragma once
+
+/* What a Session on this Runner consists of. Only session*.c include it. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "answers.h"
+#include "claude.h"
+#include "delta.h"
+#include "forward.h"
+#include "hub.h"
+#include "kndl/id.h"
+#include "kndl/secret.h"
+#include "kndl/token.h"
+#include "orders.h"
+#include "prompts.h"
+#include "relay.h"
+#include "runner.h"
+#include "sandbox.h"
+#include "session.h"
+#include "spool.h"
+#include "state.h"
+#include "tmux.h"
+
+#define SV1(name) Kndl__Sessions__V1__##name
+
+enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_STOPPING, SESSION_ENDED };
+
+enum {
+    SESSION_ASKS_MAX = 32,
+    HELLO_MS_MAX = 45 * 1000,
+    SPOOL_BYTES_MAX = 256 * 1024 * 1024,
+    EVENT_BYTES_MAX = 700 * 1024,
+    LAST_OUTPUT_BYTES_MAX = 16 * 1024,
+};
+
+/* How a run ended, kept until it is told. The texts are the Session's. */
+struct session_end {
+    SV1(ReportEndedRequest__Cause) cause;
+    char *reason_code;
+    char *reason;
+    struct kndl_buf last_output;
+    bool conversation_exists;
+};
+
+struct session {
+    struct runner *runner;
+    struct session *next;
+    char id[KNDL_ID_SIZE];
+    char sandbox[SANDBOX_NAME_CHARS_MAX + 1];
+    char *directory; /* RUNNER_HOME/sessions/<id> */
+    Kndl__Runner__V1__StartRunRequest *start;
+    enum session_phase phase;
+    bool was_running; /* the mod said hello in this run */
+    bool is_resumed;
+    bool is_adopted;
+    unsigned callbacks; /* of sandboxes, disk and spool that are out: free waits for them */
+    bool is_forgotten;  /* freed when those came */
+
+    /* The step that runs: session_start.c. */
+    const char *step;
+    int64_t step_began_us;
+    char mod_copy[KNDL_ID_SIZE];
+
+    /* Secrets: the mod token for each batch; the other two only until Claude Code has them. */
+    struct kndl_secret mod_token;
+    struct kndl_secret session_token;
+    struct kndl_secret setup_token;
+    uint8_t session_token_hash[KNDL_HASH_BYTES];
+
+    struct relay *relay;
+    struct tmux *tmux;
+    bool has_window;          /* Claude Code's */
+    char pane[16];            /* "%1" */
+    struct kndl_timer *timer; /* of the step or of the end, one at a time */
+    unsigned tries;
+
+    struct spool *spool;
+    struct forward *forward;
+    struct deltas *deltas;
+    struct claude_reader *reader;
+    struct orders *orders;
+    struct prompts *prompts;
+    struct answers *answers;
+    struct kndl_arena *arena; /* of one batch */
+    char delta_epoch[40];     /* deltas taken: repeats are known by it */
+    uint64_t delta_m;
+    int64_t relay_at_us; /* when the newest of the mod's events arrived */
+    bool was_full;       /* the spool refused something; said once it takes again */
+
+    struct session_ask *asks[SESSION_ASKS_MAX]; /* that are out */
+    struct session_end end;
+    struct state ended_state;
+};
+
+/* --- session.c */
+
+/* What a callback of a slow thing begins and ends with; after leave() the Session may be gone. */
+void session_enter(struct session *session);
+/* True: go on. False: the Session was forgotten meanwhile and is gone now. */
+bool session_leave(struct session *session);
+
+void session_path(const struct session *session, const char *name, struct kndl_buf *out);
+
+/* `note` is what was given with the question. */
+typedef void (*session_answer_fn)(struct session *session, const char *note,
+                                  const struct kndl_error *err, const ProtobufCMessage *response);
+
+/* Asks the Hub; dropped with the Session. `note` (at most 63 bytes) is copied; fn may be NULL. */
+void session_ask(struct session *session, const struct hub_question *question, session_answer_fn fn,
+                 const char *note);
+
+void session_set_phase(struct session *session, enum session_phase phase);
+
+/* Opens all that a run has besides its Sandbox. */
+int session_open_parts(struct session *session, struct kndl_error *err);
+void session_forget(struct session *session);
+
+/* Asks for a mod token for the Events that are left after an end. */
+void session_ask_mod_token(struct session *session);
+
+/* The new mod token arrived. */
+void session_take_mod_token(struct session *session, const char *token);
+
+/* Opens the relay on the Sandbox's held socket. */
+int session_open_relay(struct session *session, struct kndl_error *err);
+
+/* tmux's callbacks for the rest of the run. */
+void session_window_closed(void *data);
+void session_tmux_gone(void *data, const struct kndl_error *why);
+
+/* --- session_start.c */
+void session_begin(struct session *session);
+void session_said_hello(struct session *session, const struct claude_hello *hello);
+void session_report_running(struct session *session, const char *claude_session_id);
+
+/* --- session_feed.c */
+void session_take_batch(void *data, struct relay_held *held, const struct claude_batch *batch,
+                        int64_t received_us);
+void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
+                         const char *ended_turn_id);
+/* Spools Events of our own, or of the transcript. */
+void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count);
+void session_note(struct session *session, const char *code, const char *text);
+
+/* --- session_end.c */
+
+/* The run is over, or goes on ending if it is already. Texts are copied. */
+void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cause,
+                     const char *reason_code, const char *reason);
+/* An earlier process had stopped all of it: only the report is left. */
+void session_report_ended(struct session *session);
+
+/* --- session_transcript.c */
+
+/* Reads what the mod could not send any more into the spool; then session_transcript_read(). */
+void session_read_transcript(struct session *session);
+void session_transcript_read(struct session *session);
