@@ -54,7 +54,7 @@ static void free_session(struct session *session)
     *at = session->next;
     if (session->start != NULL)
         kndl__runner__v1__start_run_request__free_unpacked(session->start, NULL);
-    state_done(&session->ended_state);
+    run_file_done(&session->ended_state);
     kndl_buf_done(&session->end.last_output);
     free(session->end.reason_code);
     free(session->end.reason);
@@ -505,9 +505,9 @@ void session_start(struct runner *runner, const Kndl__Runner__V1__StartRunReques
     *taking = (struct taking){session, fn, data};
     session_path(session, "state", &path);
     session_enter(session);
-    state_write(runner->disk, kndl_buf_text(&path),
-                &(struct state){.phase = STATE_STARTING, .start = session->start}, start_is_kept,
-                taking);
+    run_file_write(runner->disk, kndl_buf_text(&path),
+                   &(struct run_file){.phase = RUN_STARTING, .start = session->start},
+                   start_is_kept, taking);
 }
 
 static int check_run(const struct session *session, int64_t run, struct kndl_error *err)
@@ -682,11 +682,11 @@ static void adopt(struct runner *runner, const char *session_id)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
     struct session *session = new_session(runner, session_id);
-    struct state state;
+    struct run_file state;
     struct kndl_error err = {0};
 
     session_path(session, "state", &path);
-    if (state_read(kndl_buf_text(&path), &state, &err) < 0) {
+    if (run_file_read(kndl_buf_text(&path), &state, &err) < 0) {
         if (err.code != KNDL_NOT_FOUND)
             kndl_log(KNDL_ERROR, "a Session's state cannot be read",
                      KNDL_STR("session", session_id), KNDL_STR("why", err.message));
@@ -695,20 +695,20 @@ static void adopt(struct runner *runner, const char *session_id)
     }
     session->start = kndl_steal(&state.start);
     session->is_adopted = true;
-    session->was_running = state.phase != STATE_STARTING;
+    session->was_running = state.phase != RUN_STARTING;
     if (session_open_parts(session, &err) < 0) {
         kndl_log(KNDL_ERROR, "a Session cannot be taken back", KNDL_STR("session", session_id),
                  KNDL_STR("why", err.message));
-        state_done(&state);
+        run_file_done(&state);
         session_forget(session);
         return;
     }
-    if (state.phase == STATE_ENDED) {
+    if (state.phase == RUN_ENDED) {
         session->ended_state = state;
         session_report_ended(session);
         return;
     }
-    state_done(&state);
+    run_file_done(&state);
     session_begin(session);
 }
 

@@ -153,15 +153,15 @@ static void all_spooled(void *data, const struct kndl_error *err)
     (void)err;
     if (!session_leave(session))
         return;
-    session->ended_state = (struct state){
-        .phase = STATE_ENDED,
+    session->ended_state = (struct run_file){
+        .phase = RUN_ENDED,
         .start = session->start,
         .ended = make_report(session),
     };
     session_path(session, "state", &path);
     session_enter(session);
-    state_write(session->runner->disk, kndl_buf_text(&path), &session->ended_state, end_is_kept,
-                session);
+    run_file_write(session->runner->disk, kndl_buf_text(&path), &session->ended_state, end_is_kept,
+                   session);
     session->ended_state.start = NULL; /* the Session's own */
 }
 

@@ -20,7 +20,7 @@
 #include "sandbox.h"
 #include "session.h"
 #include "spool.h"
-#include "state.h"
+#include "run_file.h"
 #include "tmux.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
@@ -91,7 +91,7 @@ struct session {
 
     struct session_ask *asks[SESSION_ASKS_MAX]; /* that are out */
     struct session_end end;
-    struct state ended_state;
+    struct run_file ended_state;
 };
 
 /* --- session.c */

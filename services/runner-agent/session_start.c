@@ -154,8 +154,9 @@ void session_said_hello(struct session *session, const struct claude_hello *hell
         session->was_running = true;
         session_set_phase(session, SESSION_RUNNING);
         session_path(session, "state", &path);
-        state_write(session->runner->disk, kndl_buf_text(&path),
-                    &(struct state){.phase = STATE_RUNNING, .start = session->start}, NULL, NULL);
+        run_file_write(session->runner->disk, kndl_buf_text(&path),
+                       &(struct run_file){.phase = RUN_RUNNING, .start = session->start}, NULL,
+                       NULL);
     }
     session_report_running(session, hello->claude_session_id);
 }
