@@ -1,7 +1,7 @@
 // A whole kndl of a test's own: ./dev up in a folder, with ports, uids and names of its own, the
 // build with the sanitizers, and the stand-ins for Anthropic and GitHub.
 
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -125,16 +125,19 @@ class GitHub {
 }
 
 export class Kndl {
-  // Starts a fresh one. `env` goes to ./dev up; `scenario` as in Anthropic.use().
-  static async start(name, { scenario = 'all', env = {} } = {}) {
+  // Starts a fresh one. `env` goes to ./dev up; `scenario` as in Anthropic.use(); with
+  // `runnerDiskMib` the Runner's home is a disk of that size.
+  static async start(name, { scenario = 'all', env = {}, runnerDiskMib } = {}) {
     const kndl = new Kndl();
     kndl.dir = path.join(ROOT, '.dev/flow', name);
     kndl.extra = env;
+    kndl.disk = path.join(kndl.dir, 'runner');
     if (fs.existsSync(kndl.dir)) {
       await kndl.stop();
       fs.rmSync(kndl.dir, { recursive: true, force: true });
     }
     fs.mkdirSync(path.join(kndl.dir, 'home'), { recursive: true });
+    if (runnerDiskMib) kndl.mountDisk(runnerDiskMib);
     await kndl.up();
     kndl.anthropic.use(scenario);
     return kndl;
@@ -150,10 +153,22 @@ export class Kndl {
     return up;
   }
 
+  // An ext4 of its own, in a file.
+  mountDisk(mib) {
+    const image = path.join(this.dir, 'disk.img');
+    fs.closeSync(fs.openSync(image, 'w'));
+    fs.truncateSync(image, mib * 1024 * 1024);
+    fs.mkdirSync(this.disk);
+    execFileSync('/usr/sbin/mkfs.ext4', ['-q', '-m', '0', image]);
+    execFileSync('/usr/bin/mount', ['-o', 'loop', image, this.disk]);
+  }
+
   // The files stay, for whoever looks into why a test failed.
   async stop() {
     const down = await this.dev(['down'], { timeoutMs: UP_MS });
     if (down.code !== 0) throw new Error(`./dev down failed:\n${down.stdout}\n${down.stderr}`);
+    const mounts = fs.readFileSync('/proc/self/mountinfo', 'utf8');
+    if (mounts.includes(` ${this.disk} `)) execFileSync('/usr/bin/umount', [this.disk]);
   }
 
   dev(args, { env = {}, input, timeoutMs = CLI_MS } = {}) {
