@@ -1,0 +1,177 @@
+/* What several dispatchers claim, on a real PostgreSQL. */
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/mem.h"
+#include "stage.h"
+
+enum { CLAIMERS = 4, SESSIONS = 60 };
+
+/* One copy's dispatcher: takes what is due until nothing is, and keeps which starts it took. */
+struct claimer {
+    pthread_t thread;
+    struct store *store;
+    char ids[SESSIONS * 2][KNDL_ID_SIZE + 8];
+    size_t count;
+    struct kndl_error err;
+};
+
+static void *claim_all(void *data)
+{
+    struct claimer *claimer = data;
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    const struct delivery *due;
+    struct changes changes = {0};
+
+    for (;;) {
+        if (store_claim_delivery(claimer->store, arena, &due, &changes, &claimer->err) < 0)
+            break;
+        if (due == NULL)
+            break;
+        if (due->id != NULL) /* what secrets hears has none */
+            strcpy(claimer->ids[claimer->count++], due->id);
+        if (store_settle_delivery(claimer->store, arena, due, &claimer->err) < 0)
+            break;
+    }
+    kndl_arena_free(arena);
+    return NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Claims with four connections side by side; how many different things were taken, once each. */
+static size_t claim_with_four(void)
+{
+    struct claimer *claimers = kndl_new_array(struct claimer, CLAIMERS);
+    char(*all)[KNDL_ID_SIZE + 8] = kndl_alloc(CLAIMERS * SESSIONS * 2, sizeof *all);
+    size_t count = 0;
+
+    for (size_t i = 0; i < CLAIMERS; i++)
+        claimers[i].store = stage_connect();
+    for (size_t i = 0; i < CLAIMERS; i++)
+        pthread_create(&claimers[i].thread, NULL, claim_all, &claimers[i]);
+    for (size_t i = 0; i < CLAIMERS; i++) {
+        pthread_join(claimers[i].thread, NULL);
+        if (claimers[i].err.code != KNDL_OK)
+            fail_msg("%s", claimers[i].err.message);
+        store_close(claimers[i].store);
+        for (size_t j = 0; j < claimers[i].count; j++)
+            strcpy(all[count++], claimers[i].ids[j]);
+    }
+    qsort(all, count, sizeof *all, by_text);
+    for (size_t i = 1; i < count; i++)
+        assert_string_not_equal(all[i - 1], all[i]);
+    free(all);
+    free(claimers);
+    return count;
+}
+
+static void four_claimers_take_each_start_once(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r1", NULL, 0);
+    for (size_t i = 0; i < SESSIONS; i++)
+        stage_make(stage, "ada", "r1", "");
+    assert_int_equal(claim_with_four(), SESSIONS);
+    assert_int_equal(claim_with_four(), 0);
+}
+
+static void four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time(void **state)
+{
+    struct stage *stage = *state;
+
+    const char *ids[SESSIONS];
+
+    stage_attend(stage, "r2", NULL, 0);
+    for (size_t i = 0; i < SESSIONS; i++) {
+        Kndl__Sessions__V1__QueuedPrompt *queued;
+
+        ids[i] = stage_make(stage, "ada", "r2", "first");
+        const struct asked asked = {"ada", ids[i], "q2"};
+        store_append_prompt(stage->store, stage->arena, &asked, "second", kndl_slice("s", 1),
+                            &queued, &stage->changes, &stage->err);
+    }
+    stage_deliver(stage, "");
+    for (size_t i = 0; i < SESSIONS; i++) {
+        const struct run_of run = {"r2", ids[i], 0};
+
+        store_report_running(stage->store, stage->arena, &run, "", true, &stage->changes,
+                             &stage->err);
+    }
+    assert_int_equal(claim_with_four(), SESSIONS);
+    assert_int_equal(claim_with_four(), 0);
+}
+
+/* A copy dies with what it claimed: ten seconds later it is due again, and may be repeated. */
+static void what_a_dead_copy_claimed_is_due_again(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r3", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r3", "");
+    const struct delivery *first = stage_claim(stage, id, DELIVER_START);
+    assert_non_null(first);
+    assert_null(stage_claim(stage, id, DELIVER_START));
+    stage_pass(10001);
+    const struct delivery *again = stage_claim(stage, id, DELIVER_START);
+    assert_string_equal(again->id, first->id);
+}
+
+static void a_runner_that_does_not_answer_delays_no_other(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r4", NULL, 0);
+    stage_attend(stage, "r5", NULL, 0);
+    const char *silent = stage_make(stage, "ada", "r4", "");
+    const char *other = stage_make(stage, "ada", "r5", "");
+    const struct delivery *due = stage_claim(stage, silent, DELIVER_START);
+
+    store_release_delivery(stage->store, stage->arena, due, true, &stage->changes, &stage->err);
+    assert_null(stage_claim(stage, silent, DELIVER_START));
+    stage_deliver(stage, other);
+    stage_pass(600);
+    due = stage_claim(stage, silent, DELIVER_START);
+    assert_non_null(due);
+
+    /* The pause grows, and ends when the Runner takes something. */
+    store_release_delivery(stage->store, stage->arena, due, true, &stage->changes, &stage->err);
+    stage_pass(600);
+    assert_null(stage_claim(stage, silent, DELIVER_START));
+    stage_pass(600);
+    due = stage_claim(stage, silent, DELIVER_START);
+    assert_non_null(due);
+    assert_int_equal(store_settle_delivery(stage->store, stage->arena, due, &stage->err), 0);
+}
+
+static void nothing_is_sent_to_a_runner_that_is_away(void **state)
+{
+    struct stage *stage = *state;
+    size_t count;
+
+    stage_attend(stage, "r8", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r8", "");
+    stage_pass(21 * 1000);
+    store_mark_silent(stage->store, stage->arena, &count, &stage->err);
+    assert_null(stage_claim(stage, id, DELIVER_START));
+    stage_attend(stage, "r8", NULL, 0);
+    assert_non_null(stage_claim(stage, id, DELIVER_START));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_claimers_take_each_start_once),
+        cmocka_unit_test(four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time),
+        cmocka_unit_test(what_a_dead_copy_claimed_is_due_again),
+        cmocka_unit_test(a_runner_that_does_not_answer_delays_no_other),
+        cmocka_unit_test(nothing_is_sent_to_a_runner_that_is_away),
+    };
+    return cmocka_run_group_tests_name("sessions claims", tests, stage_open, stage_close);
+}
