@@ -1,0 +1,28 @@
+#pragma once
+
+/* Other services, Runners and viewers, in memory. Zero is a good start, but for has_token. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kndl/error.h"
+
+struct peers {
+    bool access_down;
+    bool redactor_down;
+    bool hides_repo; /* repo 7, from everybody */
+    bool has_token;  /* everybody's setup token */
+    unsigned masked; /* texts; each "secret" becomes "******" */
+    unsigned assignments;
+    unsigned put_masks;
+    int last_phase; /* of the last assignment */
+};
+
+struct runners {
+    enum kndl_code code; /* what a command fails with; KNDL_OK: it is taken */
+    unsigned commands;
+};
+
+struct live {
+    unsigned changes;
+};
