@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -39,10 +42,33 @@ static void a_reset_keeps_the_first_block_alone(void **unused)
     kndl_arena_free(arena);
 }
 
+/* As a service runs: without rights of root's, and with little memory that it may lock. */
+static void a_big_call_outgrows_locked_memory(void **unused)
+{
+    const struct rlimit little = {128 * 1024, 128 * 1024};
+    int status;
+    pid_t pid = fork();
+
+    (void)unused;
+    if (pid == 0) {
+        if (getuid() == 0 && setuid(65534) < 0)
+            _exit(1);
+        if (setrlimit(RLIMIT_MEMLOCK, &little) < 0)
+            _exit(1);
+        struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+        memset(kndl_arena_alloc(arena, 1024 * 1024), 1, 1024 * 1024);
+        kndl_arena_reset(arena);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(a_big_call_outgrows_locked_memory),
         cmocka_unit_test(a_reset_keeps_the_first_block_alone),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
