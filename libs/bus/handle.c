@@ -19,9 +19,8 @@ enum {
     TIMEOUT_MS_DEFAULT = 10000,
     TIMEOUT_MS_MAX = 120000,
     ACTOR_CHARS = 80,
-    /* What people send to a service with locked arenas: locked memory is scarce, and without it
-     * the process ends. */
-    SECRET_REQUEST_BYTES_MAX = 64 * 1024,
+    /* What people send to a service with locked arenas: locked memory is scarce. */
+    SECRET_REQUEST_BYTES_MAX = 256 * 1024,
 };
 
 /* What outlives the handler where it deferred its answer. */

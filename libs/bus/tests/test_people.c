@@ -136,7 +136,7 @@ static void nobody_but_a_person_is_taken_for_one(void **unused)
 /* Requests live in locked memory there, of which a process has 8 MiB as a rule. */
 static void a_person_cannot_use_up_locked_memory(void **unused)
 {
-    enum { MOST = 64 * 1024 };
+    enum { MOST = 256 * 1024 };
     uint8_t *bytes = kndl_alloc(MOST + 3, 1);
     struct outcome outcome;
 
