@@ -43,8 +43,6 @@ static void close_worker(void *state)
 }
 
 static const struct kndl_env env[] = {
-    {"HUB_NATS_URL", "nats://127.0.0.1:4222", "where NATS is"},
-    {"HUB_NATS_CREDS_FILE", NULL, "this service's credentials, as kndl-init wrote them"},
     {NULL, NULL, NULL},
 };
 

@@ -53,8 +53,6 @@ static int prepare(struct kndl_error *err)
 }
 
 static const struct kndl_env env[] = {
-    {"HUB_NATS_URL", "nats://127.0.0.1:4222", "where NATS is"},
-    {"HUB_NATS_CREDS_FILE", NULL, "this service's credentials, as kndl-init wrote them"},
     {"HUB_DATABASE_URL", NULL, "PostgreSQL, as the role that owns schema sessions"},
     {NULL, NULL, NULL},
 };
