@@ -1,0 +1,195 @@
+/* Connect's unary calls over libs/http. */
+
+#include "client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kndl/guard.h"
+#include "kndl/http.h"
+#include "kndl/json.h"
+#include "kndl/mem.h"
+#include "pause.h"
+
+enum { TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 * 1024 * 1024, TRIES = 3, PAUSE_MS = 200 };
+
+struct client {
+    struct kndl_http *http;
+    const struct config *config;
+};
+
+struct client *client_new(const struct config *config)
+{
+    struct client *client = kndl_new0(struct client);
+
+    client->http = kndl_http_new("kndl-cli");
+    client->config = config;
+    return client;
+}
+
+void client_free(struct client *client)
+{
+    if (client == NULL)
+        return;
+    kndl_http_free(client->http);
+    free(client);
+}
+
+/* Connect's words for the codes, in their order. */
+static enum kndl_code code_of(const char *word)
+{
+    static const char *const words[] = {
+        "",
+        "canceled",
+        "unknown",
+        "invalid_argument",
+        "deadline_exceeded",
+        "not_found",
+        "already_exists",
+        "permission_denied",
+        "resource_exhausted",
+        "failed_precondition",
+        "aborted",
+        "out_of_range",
+        "unimplemented",
+        "internal",
+        "unavailable",
+        "data_loss",
+        "unauthenticated",
+    };
+
+    for (size_t i = 1; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i], word) == 0)
+            return (enum kndl_code)i;
+    return KNDL_UNKNOWN;
+}
+
+/* Whoever answered without Connect's body was not our gateway. */
+static int fail_by_status(int status, struct kndl_error *err)
+{
+    switch (status) {
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+        return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub cannot be reached (HTTP %d)", status);
+    default:
+        return kndl_fail(err, KNDL_UNKNOWN, "what answered is no kndl Hub (HTTP %d)", status);
+    }
+}
+
+static int fail_by_answer(const struct kndl_http_response *response, struct kndl_error *err)
+{
+    struct kndl_json *json;
+
+    if (kndl_json_parse(kndl_buf_slice(&response->body), 64 * 1024, &json, NULL) < 0)
+        return fail_by_status(response->status, err);
+    const struct kndl_value *root = kndl_json_root(json);
+    const char *word = kndl_json_text(kndl_json_get(root, "code"), "");
+    const char *message = kndl_json_text(kndl_json_get(root, "message"), "");
+    int result = word[0] == '\0'
+                     ? fail_by_status(response->status, err)
+                     : kndl_fail(err, code_of(word), "%s", message[0] != '\0' ? message : word);
+    kndl_json_free(json);
+    return result;
+}
+
+/* One POST; an answer of 200 fills *ret_response. */
+static int post(struct client *client, const struct kndl_http_request *request,
+                struct kndl_http_response *ret_response, struct kndl_error *err)
+{
+    struct kndl_http_response response = {0};
+    struct kndl_error cause = {0};
+
+    if (kndl_http_do(client->http, request, &response, &cause) < 0)
+        return kndl_fail(err, cause.code, "the Hub at %s cannot be reached: %s",
+                         client->config->url, cause.message);
+    if (response.status != 200) {
+        fail_by_answer(&response, err);
+        kndl_http_response_done(&response);
+        return -1;
+    }
+    *ret_response = response;
+    return 0;
+}
+
+static int post_again(struct client *client, const struct kndl_http_request *request,
+                      struct kndl_http_response *ret_response, struct kndl_error *err)
+{
+    struct kndl_error cause = {0};
+
+    for (int i = 0; i < TRIES; i++) {
+        if (i > 0)
+            pause_ms(PAUSE_MS << i);
+        cause = (struct kndl_error){0};
+        if (post(client, request, ret_response, &cause) == 0)
+            return 0;
+        if (cause.code != KNDL_UNAVAILABLE)
+            break;
+    }
+    return kndl_fail(err, cause.code, "%s", cause.message);
+}
+
+int client_call(struct client *client, const ProtobufCServiceDescriptor *service,
+                const char *method, const ProtobufCMessage *request, uint32_t timeout_ms,
+                struct kndl_arena *arena, ProtobufCMessage **ret_response, struct kndl_error *err)
+{
+    static const char *const headers[] = {"Content-Type: application/proto",
+                                          "Connect-Protocol-Version: 1", NULL};
+    KNDL_CLEANUP(kndl_http_response_done) struct kndl_http_response response = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf url = {0};
+    ProtobufCAllocator allocator = kndl_arena_allocator(arena);
+    const ProtobufCMethodDescriptor *found =
+        protobuf_c_service_descriptor_get_method_by_name(service, method);
+    size_t size = protobuf_c_message_get_packed_size(request);
+
+    if (found == NULL)
+        abort();
+    if (client->config->url[0] == '\0' || client->config->token.size == 0)
+        return kndl_fail(err, KNDL_UNAUTHENTICATED, "you are not signed in; kndl login --help");
+
+    /* A setup token may be in it. */
+    uint8_t *body = kndl_alloc(size + 1, 1);
+    protobuf_c_message_pack(request, body);
+    kndl_buf_printf(&url, "%s/%s/%s", client->config->url, service->name, method);
+    const struct kndl_http_request post = {
+        .method = "POST",
+        .url = kndl_buf_text(&url),
+        .headers = headers,
+        .bearer = &client->config->token,
+        .body = kndl_slice(body, size),
+        .timeout_ms = timeout_ms == 0 ? TIMEOUT_MS : timeout_ms,
+        .response_bytes_max = ANSWER_BYTES_MAX,
+    };
+    int result = post_again(client, &post, &response, err);
+    explicit_bzero(body, size);
+    free(body);
+    if (result < 0)
+        return -1;
+    if (kndl_guard_unpack(found->output, kndl_buf_slice(&response.body), &allocator, ret_response,
+                          NULL) < 0)
+        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+    return 0;
+}
+
+int client_post_json(struct client *client, const char *path, const char *body,
+                     struct kndl_buf *out, struct kndl_error *err)
+{
+    static const char *const headers[] = {"Content-Type: application/json", NULL};
+    KNDL_CLEANUP(kndl_http_response_done) struct kndl_http_response response = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf url = {0};
+
+    kndl_buf_printf(&url, "%s%s", client->config->url, path);
+    const struct kndl_http_request request = {
+        .method = "POST",
+        .url = kndl_buf_text(&url),
+        .headers = headers,
+        .body = kndl_slice_of(body),
+        .timeout_ms = TIMEOUT_MS,
+        .response_bytes_max = 64 * 1024,
+    };
+    if (post_again(client, &request, &response, err) < 0)
+        return -1;
+    kndl_buf_append(out, response.body.data, response.body.size);
+    return 0;
+}

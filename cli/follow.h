@@ -1,0 +1,36 @@
+#pragma once
+
+/* Reading a Session's Events in order, and on as they come. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kndl/sessions/v1/sessions_service.pb-c.h"
+#include "verb.h"
+
+/* Where somebody is in a Session. */
+struct follow {
+    struct cli *cli;
+    const char *session_id;
+    int64_t after_seq;        /* the newest Event that was read */
+    struct kndl_arena *arena; /* of the page that was read last */
+};
+
+void follow_open(struct follow *follow, struct cli *cli, const char *session_id, int64_t after_seq);
+void follow_close(struct follow *follow);
+
+/*
+ * The next page, up to 200 Events; the Hub waits up to wait_ms for one if there is none. Lives
+ * until the next call. A Hub that is away for less than a minute is waited for, so that a restart
+ * of it is not seen: Events are asked for by number, none is missed and none comes twice.
+ */
+int follow_next(struct follow *follow, int wait_ms,
+                const Kndl__Sessions__V1__ListEventsResponse **ret_page, struct kndl_error *err);
+
+/*
+ * Writes Events until the Turn that this prompt starts has ended. Fails with KNDL_UNKNOWN and a
+ * sentence if it ended otherwise than with an answer, was refused or cancelled, or the Session
+ * Failed. prompt_id NULL: until the Session is Active.
+ */
+int follow_until_done(struct follow *follow, const char *prompt_id, bool json,
+                      struct kndl_error *err);

@@ -1,0 +1,88 @@
+/* kndl prompt: the next prompt of a Session. */
+
+#include "follow.h"
+#include "kndl/mem.h"
+#include "prompt_text.h"
+#include "session_id.h"
+#include "verb.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+
+static const struct arg_option options[] = {
+    {"wait", NULL, "show what happens until the prompt's Turn has ended"},
+    {"json", NULL, "for programs: the prompt, then Events, one a line"},
+    {NULL, NULL, NULL},
+};
+
+/* The newest Event before the prompt, from which on --wait reads. */
+static int find_last_seq(struct cli *cli, const char *session_id, int64_t *ret_seq,
+                         struct kndl_error *err)
+{
+    V1(GetSessionRequest) request = KNDL__SESSIONS__V1__GET_SESSION_REQUEST__INIT;
+    V1(GetSessionResponse) *response;
+
+    request.session_id = (char *)session_id;
+    if (CLIENT_CALL(V1, GetSession, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
+                    &response, err) < 0)
+        return -1;
+    *ret_seq = response->session == NULL ? 0 : response->session->last_seq;
+    return 0;
+}
+
+static int send(struct cli *cli, const char *session_id, const char *text,
+                V1(SendPromptResponse) **ret_response, struct kndl_error *err)
+{
+    V1(SendPromptRequest) request = KNDL__SESSIONS__V1__SEND_PROMPT_REQUEST__INIT;
+    char request_id[KNDL_ID_SIZE];
+
+    kndl_id_new(request_id);
+    request.session_id = (char *)session_id;
+    request.request_id = request_id;
+    request.text = (char *)text;
+    if (CLIENT_CALL(V1, SendPrompt, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
+                    ret_response, err) < 0)
+        return -1;
+    if ((*ret_response)->prompt == NULL)
+        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+    return 0;
+}
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
+    bool json = args_has(args, "json"), wait = args_has(args, "wait");
+    V1(SendPromptResponse) *response;
+    char session_id[KNDL_ID_SIZE];
+    struct follow follow;
+    int64_t last_seq = 0;
+
+    if (prompt_text_read(args->rest[1], &text, err) < 0 ||
+        session_id_read(cli, args->rest[0], session_id, err) < 0 ||
+        (wait && find_last_seq(cli, session_id, &last_seq, err) < 0) ||
+        send(cli, session_id, kndl_buf_text(&text), &response, err) < 0)
+        return -1;
+    if (json)
+        print_json(&cli->screen, &response->prompt->base);
+    if (!wait) {
+        if (!json)
+            fprintf(cli->screen.out, "%s\n", response->prompt->id);
+        return 0;
+    }
+
+    follow_open(&follow, cli, session_id, last_seq);
+    int result = follow_until_done(&follow, response->prompt->id, json, err);
+    follow_close(&follow);
+    return result;
+}
+
+const struct verb verb_prompt = {
+    .name = "prompt",
+    .usage = "SESSION [TEXT|-] [--wait] [--json]",
+    .summary = "give a Session its next prompt",
+    .help = "Without TEXT, or with -, the prompt is read from standard input. Prints the prompt's "
+            "id.\nA Session that sleeps is woken for it.\n",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .run = run,
+};

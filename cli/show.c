@@ -1,0 +1,38 @@
+/* kndl show: one Session as it is now. */
+
+#include "session_id.h"
+#include "session_view.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    V1(GetSessionRequest) request = KNDL__SESSIONS__V1__GET_SESSION_REQUEST__INIT;
+    V1(GetSessionResponse) *response;
+    char session_id[KNDL_ID_SIZE];
+
+    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
+        return -1;
+    request.session_id = session_id;
+    if (CLIENT_CALL(V1, GetSession, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
+                    &response, err) < 0)
+        return -1;
+    if (response->session == NULL)
+        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+    if (args_has(args, "json"))
+        print_json(&cli->screen, &response->base);
+    else
+        session_view_page(&cli->screen, response);
+    return 0;
+}
+
+const struct verb verb_show = {
+    .name = "show",
+    .usage = "SESSION [--json]",
+    .summary = "one Session: state, queue, open questions",
+    .help = "",
+    .options = json_option,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* kndl stop: stops the Turn that runs. */
+
+#include "kndl/sessions/v1/sessions_service.pb-c.h"
+#include "session_id.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    V1(StopTurnRequest) request = KNDL__SESSIONS__V1__STOP_TURN_REQUEST__INIT;
+    V1(StopTurnResponse) *response;
+    char session_id[KNDL_ID_SIZE], request_id[KNDL_ID_SIZE];
+
+    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.session_id = session_id;
+    request.request_id = request_id;
+    return CLIENT_CALL(V1, StopTurn, kndl__sessions__v1__sessions_service__descriptor, cli,
+                       &request, &response, err);
+}
+
+const struct verb verb_stop = {
+    .name = "stop",
+    .usage = "SESSION",
+    .summary = "stop the Turn that runs; prompts that wait stay waiting",
+    .help = "The queue goes on with the next prompt.\n",
+    .options = no_options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,193 @@
+#include "transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit_status.h"
+#include "kndl/testing.h"
+
+#define V1(name) Kndl__Event__V1__##name
+
+static char *text;
+static size_t size;
+static struct screen screen;
+
+static int set_up(void **state)
+{
+    (void)state;
+    screen = (struct screen){.out = open_memstream(&text, &size), .columns = 60};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fclose(screen.out);
+    free(text);
+    return 0;
+}
+
+static void assert_written(const char *wanted)
+{
+    fflush(screen.out);
+    assert_string_equal(text, wanted);
+}
+
+static V1(Event) tool_call(V1(ToolCall) *call, const char *name, const char *input)
+{
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    *call = (V1(ToolCall))KNDL__EVENT__V1__TOOL_CALL__INIT;
+    call->name = (char *)name;
+    call->input_json = (char *)input;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL;
+    event.tool_call = call;
+    return event;
+}
+
+static void a_tool_call_is_one_line(void **state)
+{
+    V1(ToolCall) call;
+    V1(Event) event = tool_call(&call, "Bash", "{\"command\":\"make\\ntest\",\"timeout\":5}");
+
+    (void)state;
+    transcript_write(&screen, &event, false);
+    event = tool_call(&call, "Other", "{\"a\":1}");
+    transcript_write(&screen, &event, false);
+    event = tool_call(&call, "Broken", "{oops");
+    event.subagent_id = (char *)"s";
+    transcript_write(&screen, &event, false);
+    assert_written("Bash  make\nOther  {\"a\":1}\n  | Broken  {oops\n");
+}
+
+static void a_long_line_is_cut(void **state)
+{
+    V1(ToolCall) call;
+    V1(Event) event = tool_call(
+        &call, "Read",
+        "{\"file_path\":\"/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}");
+
+    (void)state;
+    transcript_write(&screen, &event, false);
+    fflush(screen.out);
+    assert_non_null(strstr(text, "…\n"));
+    assert_true(size < 70);
+}
+
+static void a_result_shows_its_first_line_and_how_many_more(void **state)
+{
+    V1(ToolResult) result = KNDL__EVENT__V1__TOOL_RESULT__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT;
+    event.tool_result = &result;
+    result.text = (char *)"one\ntwo\nthree\n";
+    transcript_write(&screen, &event, false);
+    result.text = (char *)"";
+    transcript_write(&screen, &event, false);
+    assert_written("  one  +2 lines\n  (nothing)\n");
+}
+
+static void text_of_others_cannot_move_the_terminal(void **state)
+{
+    V1(Text) block = KNDL__EVENT__V1__TEXT__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &block;
+    block.text = (char *)"a\033]0;title\007b\r\nc\td\xc2\x9b"
+                         "31m\u202e\x7f\x80 é😀\n";
+    transcript_write(&screen, &event, false);
+    assert_written("a·]0;title·b\nc\td·31m··· é😀\n");
+}
+
+static void a_turn_ends_with_why_and_what_it_took(void **state)
+{
+    V1(TurnEnded) ended = KNDL__EVENT__V1__TURN_ENDED__INIT;
+    V1(Usage) usage = KNDL__EVENT__V1__USAGE__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED;
+    event.turn_ended = &ended;
+    ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
+    ended.duration_ms = 3210;
+    usage.input_tokens = 12;
+    usage.output_tokens = 5;
+    ended.usage = &usage;
+    transcript_write(&screen, &event, false);
+    ended = (V1(TurnEnded))KNDL__EVENT__V1__TURN_ENDED__INIT;
+    ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ERROR;
+    ended.error = (char *)"the token is not good";
+    transcript_write(&screen, &event, false);
+    assert_written("-- done, 3.2 s, 12 tokens in, 5 out\n-- failed: the token is not good\n");
+}
+
+static void a_question_says_how_to_answer_it(void **state)
+{
+    V1(Question__Option) option = KNDL__EVENT__V1__QUESTION__OPTION__INIT;
+    V1(Question__Option) *options[] = {&option};
+    V1(Question__Asked) asked = KNDL__EVENT__V1__QUESTION__ASKED__INIT;
+    V1(Question__Asked) *questions[] = {&asked};
+    V1(Question) question = KNDL__EVENT__V1__QUESTION__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    option.label = (char *)"Blue";
+    asked.question = (char *)"Which colour?";
+    asked.options = options;
+    asked.n_options = 1;
+    question.id = (char *)"q1";
+    question.questions = questions;
+    question.n_questions = 1;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_QUESTION;
+    event.question = &question;
+    transcript_write(&screen, &event, false);
+    assert_written("? Which colour?\n  - Blue\n  kndl answer SESSION q1 ANSWER\n");
+}
+
+static void json_is_protobufs_form_on_one_line(void **state)
+{
+    V1(Text) block = KNDL__EVENT__V1__TEXT__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.seq = 7;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &block;
+    block.text = (char *)"a\nb";
+    transcript_write(&screen, &event, true);
+    assert_written("{\"seq\":\"7\",\"text\":{\"text\":\"a\\nb\"}}\n");
+}
+
+static void exit_statuses_go_by_the_code(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_status_of(KNDL_OK), 0);
+    assert_int_equal(exit_status_of(KNDL_UNKNOWN), 1);
+    assert_int_equal(exit_status_of(KNDL_INVALID_ARGUMENT), 2);
+    assert_int_equal(exit_status_of(KNDL_NOT_FOUND), 3);
+    assert_int_equal(exit_status_of(KNDL_PERMISSION_DENIED), 3);
+    assert_int_equal(exit_status_of(KNDL_ABORTED), 4);
+    assert_int_equal(exit_status_of(KNDL_UNAVAILABLE), 5);
+    assert_int_equal(exit_status_of(KNDL_DEADLINE_EXCEEDED), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_tool_call_is_one_line),
+        TEST(a_long_line_is_cut),
+        TEST(a_result_shows_its_first_line_and_how_many_more),
+        TEST(text_of_others_cannot_move_the_terminal),
+        TEST(a_turn_ends_with_why_and_what_it_took),
+        TEST(a_question_says_how_to_answer_it),
+        TEST(json_is_protobufs_form_on_one_line),
+        cmocka_unit_test(exit_statuses_go_by_the_code),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

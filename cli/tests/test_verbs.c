@@ -1,0 +1,355 @@
+/* Verbs from their words to what a Hub is asked and a person reads. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_hub.h"
+#include "kndl/id.h"
+#include "kndl/mem.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_service.pb-c.h"
+#include "kndl/testing.h"
+#include "verb.h"
+
+#define V1(name) Kndl__Sessions__V1__##name
+#define EVENT(name) Kndl__Event__V1__##name
+
+#define SESSION "aaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+struct fixture {
+    struct hub hub;
+    struct kndl_error err;
+    char *text; /* what was written */
+    size_t size;
+    V1(Session) session;
+    V1(QueuedPrompt) prompt;
+    EVENT(TurnStarted) started;
+    EVENT(TurnEnded) ended;
+    EVENT(Text) said;
+    EVENT(Event) events[4];
+    EVENT(Event) * event_list[4];
+    V1(ListEventsResponse) page;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = kndl_new0(struct fixture);
+
+    f->session = (V1(Session))KNDL__SESSIONS__V1__SESSION__INIT;
+    f->session.id = (char *)SESSION;
+    f->session.state = KNDL__EVENT__V1__STATE__STATE_ACTIVE;
+    f->prompt = (V1(QueuedPrompt))KNDL__SESSIONS__V1__QUEUED_PROMPT__INIT;
+    f->prompt.id = (char *)"p1";
+    f->started = (EVENT(TurnStarted))KNDL__EVENT__V1__TURN_STARTED__INIT;
+    f->started.turn_id = (char *)"t1";
+    f->started.prompt_id = (char *)"p1";
+    f->ended = (EVENT(TurnEnded))KNDL__EVENT__V1__TURN_ENDED__INIT;
+    f->ended.turn_id = (char *)"t1";
+    f->ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
+    f->said = (EVENT(Text))KNDL__EVENT__V1__TEXT__INIT;
+    f->said.text = (char *)"Hello.";
+    for (int i = 0; i < 4; i++) {
+        f->events[i] = (EVENT(Event))KNDL__EVENT__V1__EVENT__INIT;
+        f->events[i].seq = i + 5;
+        f->event_list[i] = &f->events[i];
+    }
+    f->events[0].kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_STARTED;
+    f->events[0].turn_started = &f->started;
+    f->events[1].kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    f->events[1].text = &f->said;
+    f->events[2].kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED;
+    f->events[2].turn_ended = &f->ended;
+    f->page = (V1(ListEventsResponse))KNDL__SESSIONS__V1__LIST_EVENTS_RESPONSE__INIT;
+    f->page.events = f->event_list;
+    f->page.n_events = 3;
+    f->page.session = &f->session;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    free(f->text);
+    free(f);
+    return 0;
+}
+
+/* Runs a verb with these words against the Hub's script; all of it must have been asked. */
+static int run(struct fixture *f, const struct verb *verb, char **words)
+{
+    struct cli cli = {.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
+    struct args args;
+    int count = 0;
+
+    while (words[count] != NULL)
+        count++;
+    cli.screen = (struct screen){.out = open_memstream(&f->text, &f->size), .columns = 80};
+    hub_start(&f->hub);
+    assert_int_equal(config_set_url(&cli.config, f->hub.url, &f->err), 0);
+    kndl_secret_copy(&cli.config.token, kndl_slice_of("kndl_cli_x"));
+    cli.client = client_new(&cli.config);
+    assert_int_equal(args_read(verb->options, count, words, &args, &f->err), 0);
+    int result = verb->run(&cli, &args, &f->err);
+    args_done(&args);
+    client_free(cli.client);
+    config_done(&cli.config);
+    kndl_arena_free(cli.arena);
+    fclose(cli.screen.out);
+    hub_stop(&f->hub);
+    assert_int_equal(f->hub.mistakes, 0);
+    assert_int_equal(f->hub.asked, f->hub.count);
+    return result;
+}
+
+#define RUN(f, verb, ...) run(f, verb, (char *[]){__VA_ARGS__, NULL})
+
+/* The n-th request, unpacked; freed by the caller. */
+static void *asked(struct fixture *f, size_t n, const ProtobufCMessageDescriptor *type)
+{
+    void *message = protobuf_c_message_unpack(type, NULL, f->hub.body_sizes[n],
+                                              (const uint8_t *)f->hub.bodies[n]);
+
+    assert_non_null(message);
+    return message;
+}
+
+static void new_prints_the_session_and_what_happens_until_the_turn_ends(void **state)
+{
+    struct fixture *f = *state;
+    V1(CreateSessionResponse) created = KNDL__SESSIONS__V1__CREATE_SESSION_RESPONSE__INIT;
+
+    created.session = &f->session;
+    created.prompt = &f->prompt;
+    hub_will_answer(&f->hub, "/CreateSession", &created.base);
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    assert_int_equal(RUN(f, &verb_new, "demo/hello", "--prompt", "hi", "--wait"), 0);
+    assert_string_equal(f->text, SESSION "\nHello.\n-- done\n");
+
+    V1(CreateSessionRequest) *request =
+        asked(f, 0, &kndl__sessions__v1__create_session_request__descriptor);
+    assert_string_equal(request->repo_name, "demo/hello");
+    assert_string_equal(request->prompt, "hi");
+    assert_true(kndl_id_is_valid(request->request_id));
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void new_in_json_is_the_session_first_and_then_events(void **state)
+{
+    struct fixture *f = *state;
+    V1(CreateSessionResponse) created = KNDL__SESSIONS__V1__CREATE_SESSION_RESPONSE__INIT;
+
+    created.session = &f->session;
+    created.prompt = &f->prompt;
+    hub_will_answer(&f->hub, "/CreateSession", &created.base);
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    assert_int_equal(RUN(f, &verb_new, "demo/hello", "--prompt", "hi", "--wait", "--json"), 0);
+    assert_string_equal(
+        f->text,
+        "{\"id\":\"" SESSION "\",\"state\":\"STATE_ACTIVE\"}\n"
+        "{\"seq\":\"5\",\"turnStarted\":{\"turnId\":\"t1\",\"promptId\":\"p1\"}}\n"
+        "{\"seq\":\"6\",\"text\":{\"text\":\"Hello.\"}}\n"
+        "{\"seq\":\"7\",\"turnEnded\":{\"turnId\":\"t1\",\"reason\":\"REASON_ANSWER\"}}\n");
+}
+
+static void new_is_refused_with_the_hubs_sentence(void **state)
+{
+    struct fixture *f = *state;
+
+    hub_will_fail(&f->hub, "/CreateSession", 409,
+                  "{\"code\":\"aborted\",\"message\":\"you have no Claude setup token\"}");
+    assert_int_equal(RUN(f, &verb_new, "demo/hello"), -1);
+    assert_int_equal(f->err.code, KNDL_ABORTED);
+    assert_string_equal(f->err.message, "you have no Claude setup token");
+}
+
+static void waiting_ends_when_the_session_fails(void **state)
+{
+    struct fixture *f = *state;
+    V1(CreateSessionResponse) created = KNDL__SESSIONS__V1__CREATE_SESSION_RESPONSE__INIT;
+
+    created.session = &f->session;
+    created.prompt = &f->prompt;
+    f->page.n_events = 0;
+    f->session.state = KNDL__EVENT__V1__STATE__STATE_FAILED;
+    f->session.reason = (char *)"the Repo cannot be cloned";
+    hub_will_answer(&f->hub, "/CreateSession", &created.base);
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    assert_int_equal(RUN(f, &verb_new, "demo/broken", "--prompt", "hi", "--wait"), -1);
+    assert_int_equal(f->err.code, KNDL_UNKNOWN);
+    assert_string_equal(f->err.message, "the Repo cannot be cloned");
+}
+
+static void prompt_waits_for_its_own_turn_from_where_the_session_was(void **state)
+{
+    struct fixture *f = *state;
+    V1(GetSessionResponse) got = KNDL__SESSIONS__V1__GET_SESSION_RESPONSE__INIT;
+    V1(SendPromptResponse) sent = KNDL__SESSIONS__V1__SEND_PROMPT_RESPONSE__INIT;
+    V1(ListEventsResponse) other = f->page;
+
+    f->session.last_seq = 4;
+    got.session = &f->session;
+    sent.prompt = &f->prompt;
+    /* The Turn of an earlier prompt ends first. */
+    EVENT(TurnEnded) earlier = f->ended;
+    EVENT(Event) event = f->events[2];
+    EVENT(Event) * list[] = {&event};
+    earlier.turn_id = (char *)"t0";
+    event.turn_ended = &earlier;
+    event.seq = 5;
+    other.events = list;
+    other.n_events = 1;
+    f->events[0].seq = 6;
+    f->events[1].seq = 7;
+    f->events[2].seq = 8;
+    f->ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ERROR;
+    f->ended.error = (char *)"the token is not good";
+
+    hub_will_answer(&f->hub, "/GetSession", &got.base);
+    hub_will_answer(&f->hub, "/SendPrompt", &sent.base);
+    hub_will_answer(&f->hub, "/ListEvents", &other.base);
+    hub_will_fail(&f->hub, "/ListEvents", 503, "{\"code\":\"unavailable\"}");
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    assert_int_equal(RUN(f, &verb_prompt, SESSION, "again", "--wait"), -1);
+    assert_int_equal(f->err.code, KNDL_UNKNOWN);
+    assert_string_equal(f->err.message, "the token is not good");
+
+    V1(ListEventsRequest) *request =
+        asked(f, 2, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 4);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+    request = asked(f, 4, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 5);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void a_prompt_that_was_cancelled_is_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    V1(GetSessionResponse) got = KNDL__SESSIONS__V1__GET_SESSION_RESPONSE__INIT;
+    V1(SendPromptResponse) sent = KNDL__SESSIONS__V1__SEND_PROMPT_RESPONSE__INIT;
+
+    got.session = &f->session;
+    sent.prompt = &f->prompt;
+    f->page.n_events = 0;
+    hub_will_answer(&f->hub, "/GetSession", &got.base);
+    hub_will_answer(&f->hub, "/SendPrompt", &sent.base);
+    for (int i = 0; i < 2; i++) {
+        hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+        hub_will_answer(&f->hub, "/GetSession", &got.base);
+    }
+    assert_int_equal(RUN(f, &verb_prompt, SESSION, "again", "--wait"), -1);
+    assert_string_equal(f->err.message, "the prompt was refused or cancelled");
+}
+
+static void events_are_read_page_by_page(void **state)
+{
+    struct fixture *f = *state;
+    V1(ListEventsResponse) last = f->page;
+
+    f->page.has_more = true;
+    f->page.n_events = 2;
+    last.events = &f->event_list[2];
+    last.n_events = 1;
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    hub_will_answer(&f->hub, "/ListEvents", &last.base);
+    assert_int_equal(RUN(f, &verb_events, SESSION, "--after", "4"), 0);
+    assert_string_equal(f->text, "Hello.\n-- done\n");
+    V1(ListEventsRequest) *request =
+        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 6);
+    assert_int_equal(request->wait_ms, 0);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void a_number_that_is_none_is_usage(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(RUN(f, &verb_events, SESSION, "--after", "x4"), -1);
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+}
+
+static void a_session_may_be_named_by_the_beginning_of_its_id(void **state)
+{
+    struct fixture *f = *state;
+    V1(Session) other = KNDL__SESSIONS__V1__SESSION__INIT;
+    V1(Session) *sessions[] = {&f->session, &other};
+    V1(ListSessionsResponse) list = KNDL__SESSIONS__V1__LIST_SESSIONS_RESPONSE__INIT;
+    V1(StopTurnResponse) stopped = KNDL__SESSIONS__V1__STOP_TURN_RESPONSE__INIT;
+
+    other.id = (char *)"aabbbbbbbbbbbbbbbbbbbbbbba";
+    list.sessions = sessions;
+    list.n_sessions = 2;
+    hub_will_answer(&f->hub, "/ListSessions", &list.base);
+    hub_will_answer(&f->hub, "/StopTurn", &stopped.base);
+    assert_int_equal(RUN(f, &verb_stop, "aaa"), 0);
+    V1(StopTurnRequest) *request = asked(f, 1, &kndl__sessions__v1__stop_turn_request__descriptor);
+    assert_string_equal(request->session_id, SESSION);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+
+    free(f->text);
+    f->hub = (struct hub){0};
+    hub_will_answer(&f->hub, "/ListSessions", &list.base);
+    assert_int_equal(RUN(f, &verb_stop, "aa"), -1);
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    free(f->text);
+    f->hub = (struct hub){0};
+    hub_will_answer(&f->hub, "/ListSessions", &list.base);
+    assert_int_equal(RUN(f, &verb_stop, "b"), -1);
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+}
+
+static void an_answer_goes_with_one_word_for_each_question(void **state)
+{
+    struct fixture *f = *state;
+    V1(AnswerQuestionResponse) answered = KNDL__SESSIONS__V1__ANSWER_QUESTION_RESPONSE__INIT;
+
+    hub_will_answer(&f->hub, "/AnswerQuestion", &answered.base);
+    assert_int_equal(RUN(f, &verb_answer, SESSION, "q1", "Blue", "--", "-1, 2"), 0);
+    V1(AnswerQuestionRequest) *request =
+        asked(f, 0, &kndl__sessions__v1__answer_question_request__descriptor);
+    assert_string_equal(request->question_id, "q1");
+    assert_int_equal(request->n_answers, 2);
+    assert_string_equal(request->answers[1], "-1, 2");
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void repos_are_listed_by_name(void **state)
+{
+    struct fixture *f = *state;
+    Kndl__RepoAccess__V1__Repo repo = KNDL__REPO_ACCESS__V1__REPO__INIT;
+    Kndl__RepoAccess__V1__Repo *repos[] = {&repo};
+    Kndl__RepoAccess__V1__ListReposResponse list = KNDL__REPO_ACCESS__V1__LIST_REPOS_RESPONSE__INIT;
+
+    repo.id = 3001;
+    repo.name = (char *)"demo/hello";
+    repo.description = (char *)"Says hello";
+    list.repos = repos;
+    list.n_repos = 1;
+    hub_will_answer(&f->hub, "/ListRepos", &list.base);
+    assert_int_equal(run(f, &verb_repos, (char *[]){NULL}), 0);
+    assert_string_equal(f->text, "demo/hello  Says hello\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(new_prints_the_session_and_what_happens_until_the_turn_ends),
+        TEST(new_in_json_is_the_session_first_and_then_events),
+        TEST(new_is_refused_with_the_hubs_sentence),
+        TEST(waiting_ends_when_the_session_fails),
+        TEST(prompt_waits_for_its_own_turn_from_where_the_session_was),
+        TEST(a_prompt_that_was_cancelled_is_not_waited_for),
+        TEST(events_are_read_page_by_page),
+        TEST(a_number_that_is_none_is_usage),
+        TEST(a_session_may_be_named_by_the_beginning_of_its_id),
+        TEST(an_answer_goes_with_one_word_for_each_question),
+        TEST(repos_are_listed_by_name),
+    };
+    struct kndl_error err = {0};
+
+    return kndl_crypt_init(&err) < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}

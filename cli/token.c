@@ -1,0 +1,134 @@
+/* kndl token: your own Claude setup token. It is read from standard input, never from argv. */
+
+#include <errno.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kndl/id.h"
+#include "kndl/mem.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "verb.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+
+enum { TOKEN_BYTES_MAX = 1024 };
+
+/* A line, without showing it where it is typed. */
+static int read_hidden(struct kndl_secret *ret_text, struct kndl_error *err)
+{
+    struct termios shown, hidden;
+    bool is_terminal = tcgetattr(STDIN_FILENO, &shown) == 0;
+    size_t size = 0;
+    ssize_t got = 1;
+
+    if (is_terminal) {
+        fputs("Setup token (claude setup-token prints it): ", stderr);
+        hidden = shown;
+        hidden.c_lflag &= (tcflag_t)~ECHO;
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+    }
+    kndl_secret_new(ret_text, TOKEN_BYTES_MAX);
+    while (size < TOKEN_BYTES_MAX && got > 0 && memchr(ret_text->data, '\n', size) == NULL) {
+        got = read(STDIN_FILENO, ret_text->data + size, TOKEN_BYTES_MAX - size);
+        if (got > 0)
+            size += (size_t)got;
+    }
+    if (is_terminal) {
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+        fputc('\n', stderr);
+    }
+    if (size == TOKEN_BYTES_MAX || memchr(ret_text->data, '\0', size) != NULL)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "that is no setup token");
+    ret_text->data[size] = '\0';
+    return 0;
+}
+
+static void write_token(const struct screen *screen, const V1(SetupToken) *token)
+{
+    char set[32], ends[32];
+    struct tm tm;
+
+    strftime(set, sizeof set, "%Y-%m-%d",
+             gmtime_r(&(time_t){(time_t)(token->set_at_ms / 1000)}, &tm));
+    strftime(ends, sizeof ends, "%Y-%m-%d",
+             gmtime_r(&(time_t){(time_t)(token->expires_at_ms / 1000)}, &tm));
+    fprintf(screen->out, "A setup token, set on %s; it ends by %s.\n", set, ends);
+}
+
+static int set(struct cli *cli, struct kndl_error *err)
+{
+    V1(SetSetupTokenRequest) request = KNDL__SECRETS__V1__SET_SETUP_TOKEN_REQUEST__INIT;
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret text = {0};
+    V1(SetSetupTokenResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    if (read_hidden(&text, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.token = (char *)text.data;
+    if (CLIENT_CALL(V1, SetSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                    &request, &response, err) < 0)
+        return -1;
+    if (response->setup_token != NULL)
+        write_token(&cli->screen, response->setup_token);
+    return 0;
+}
+
+static int show(struct cli *cli, bool json, struct kndl_error *err)
+{
+    V1(GetSetupTokenRequest) request = KNDL__SECRETS__V1__GET_SETUP_TOKEN_REQUEST__INIT;
+    V1(GetSetupTokenResponse) *response;
+
+    if (CLIENT_CALL(V1, GetSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                    &request, &response, err) < 0)
+        return -1;
+    if (json)
+        print_json(&cli->screen, &response->base);
+    else if (response->setup_token == NULL)
+        fputs("You have no setup token; your Sessions cannot start without one.\n",
+              cli->screen.out);
+    else
+        write_token(&cli->screen, response->setup_token);
+    return 0;
+}
+
+static int remove_token(struct cli *cli, struct kndl_error *err)
+{
+    V1(RemoveSetupTokenRequest) request = KNDL__SECRETS__V1__REMOVE_SETUP_TOKEN_REQUEST__INIT;
+    V1(RemoveSetupTokenResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    return CLIENT_CALL(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                       &request, &response, err);
+}
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    const char *what = args->rest[0];
+
+    if (strcmp(what, "set") == 0)
+        return set(cli, err);
+    if (strcmp(what, "show") == 0)
+        return show(cli, args_has(args, "json"), err);
+    if (strcmp(what, "remove") == 0)
+        return remove_token(cli, err);
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT, "token %.40s is none of set, show and remove",
+                     what);
+}
+
+const struct verb verb_token = {
+    .name = "token",
+    .usage = "set|show|remove [--json]",
+    .summary = "your own Claude setup token",
+    .help = "set reads it from standard input. remove puts your awake Sessions to sleep. A Hub may "
+            "take\nthese two from the browser alone.\n",
+    .options = json_option,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

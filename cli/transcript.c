@@ -1,0 +1,322 @@
+/* The transcript on a terminal. */
+
+#include "transcript.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kndl/json.h"
+#include "verb.h"
+
+#define V1(name) Kndl__Event__V1__##name
+
+const char *transcript_state(V1(State) state)
+{
+    switch (state) {
+    case KNDL__EVENT__V1__STATE__STATE_STARTING:
+        return "Starting";
+    case KNDL__EVENT__V1__STATE__STATE_ACTIVE:
+        return "Active";
+    case KNDL__EVENT__V1__STATE__STATE_GOING_TO_SLEEP:
+        return "Going to sleep";
+    case KNDL__EVENT__V1__STATE__STATE_ASLEEP:
+        return "Asleep";
+    case KNDL__EVENT__V1__STATE__STATE_WAKING:
+        return "Waking";
+    case KNDL__EVENT__V1__STATE__STATE_FROZEN:
+        return "Frozen";
+    case KNDL__EVENT__V1__STATE__STATE_FAILED:
+        return "Failed";
+    case KNDL__EVENT__V1__STATE__STATE_ARCHIVED:
+        return "Archived";
+    default:
+        return "in a state that this kndl does not know";
+    }
+}
+
+/* What a tool is asked to do, in a line: the one field that says most, or all of it. */
+static void write_input(const struct screen *screen, const char *input_json, int used)
+{
+    static const char *const telling[] = {"command", "file_path",   "pattern", "url",
+                                          "query",   "description", "path",    "prompt"};
+    struct kndl_json *json;
+
+    if (kndl_json_parse(kndl_slice_of(input_json), 1024 * 1024, &json, NULL) < 0) {
+        screen_line(screen, input_json, used);
+        return;
+    }
+    const char *text = NULL;
+    for (size_t i = 0; text == NULL && i < sizeof telling / sizeof telling[0]; i++)
+        text = kndl_json_text(kndl_json_get(kndl_json_root(json), telling[i]), NULL);
+    screen_line(screen, text != NULL ? text : input_json, used);
+    kndl_json_free(json);
+}
+
+static void write_cut(const struct screen *screen, int64_t full_bytes)
+{
+    if (full_bytes == 0)
+        return;
+    screen_color(screen, SCREEN_DIM);
+    fprintf(screen->out, "(cut: all of it has %" PRId64 " bytes)\n", full_bytes);
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_prompt(const struct screen *screen, const char *indent, const V1(Prompt) *prompt)
+{
+    screen_color(screen, SCREEN_BOLD);
+    fprintf(screen->out, "%s> ", indent);
+    screen_color(screen, SCREEN_PLAIN);
+    screen_text(screen, "", prompt->text);
+    write_cut(screen, prompt->full_bytes);
+}
+
+static void write_call(const struct screen *screen, const char *indent, const V1(ToolCall) *call)
+{
+    fputs(indent, screen->out);
+    screen_color(screen, SCREEN_BLUE);
+    screen_line(screen, call->name, 10);
+    screen_color(screen, SCREEN_PLAIN);
+    fputs("  ", screen->out);
+    write_input(screen, call->input_json, (int)(strlen(indent) + strnlen(call->name, 60) + 2));
+    fputc('\n', screen->out);
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t count = text[0] != '\0';
+
+    for (; *text != '\0'; text++)
+        count += *text == '\n' && text[1] != '\0';
+    return count;
+}
+
+static void write_result(const struct screen *screen, const char *indent,
+                         const V1(ToolResult) *result)
+{
+    size_t lines = count_lines(result->text);
+
+    fprintf(screen->out, "%s  ", indent);
+    screen_color(screen, result->is_error ? SCREEN_RED : SCREEN_DIM);
+    if (lines == 0)
+        fputs("(nothing)", screen->out);
+    else
+        screen_line(screen, result->text, (int)strlen(indent) + 20);
+    if (lines > 1)
+        fprintf(screen->out, "  +%zu lines", lines - 1);
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+static void write_question(const struct screen *screen, const V1(Question) *question)
+{
+    for (size_t i = 0; i < question->n_questions; i++) {
+        const V1(Question__Asked) *asked = question->questions[i];
+
+        screen_color(screen, SCREEN_YELLOW);
+        fputs("? ", screen->out);
+        screen_text(screen, "", asked->question);
+        screen_color(screen, SCREEN_PLAIN);
+        for (size_t k = 0; k < asked->n_options; k++) {
+            fputs("  - ", screen->out);
+            screen_line(screen, asked->options[k]->label, 4);
+            if (asked->options[k]->description[0] != '\0') {
+                screen_color(screen, SCREEN_DIM);
+                fputs("  ", screen->out);
+                screen_line(screen, asked->options[k]->description, 30);
+                screen_color(screen, SCREEN_PLAIN);
+            }
+            fputc('\n', screen->out);
+        }
+    }
+    screen_color(screen, SCREEN_DIM);
+    fputs("  kndl answer SESSION ", screen->out);
+    screen_line(screen, question->id, 20);
+    fputs(question->n_questions > 1 ? " ANSWER…, one for each question\n" : " ANSWER\n",
+          screen->out);
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_answer(const struct screen *screen, const V1(Answer) *answer)
+{
+    fputs("  ", screen->out);
+    screen_color(screen, SCREEN_DIM);
+    if (answer->outcome == KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_UNANSWERED)
+        fputs("not answered", screen->out);
+    else if (answer->outcome == KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_ANSWERED_ELSEWHERE)
+        fputs("answered in the terminal", screen->out);
+    else
+        fputs("answered", screen->out);
+    for (size_t i = 0; i < answer->n_answers; i++) {
+        fputs(i == 0 ? ": " : "; ", screen->out);
+        screen_line(screen, answer->answers[i], 30);
+    }
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+static void write_turn_ended(const struct screen *screen, const V1(TurnEnded) *ended)
+{
+    bool is_good = ended->reason == KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
+    const char *how = "ended";
+
+    switch (ended->reason) {
+    case KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER:
+        how = "done";
+        break;
+    case KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_STOPPED:
+        how = "stopped";
+        break;
+    case KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_REFUSAL:
+        how = "Claude refused";
+        break;
+    case KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ERROR:
+        how = "failed";
+        break;
+    case KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_INTERRUPTED:
+        how = "interrupted";
+        break;
+    default:
+        break;
+    }
+    screen_color(screen, is_good ? SCREEN_DIM : SCREEN_RED);
+    fprintf(screen->out, "-- %s", how);
+    if (ended->error[0] != '\0') {
+        fputs(": ", screen->out);
+        screen_line(screen, ended->error, 12);
+    }
+    if (ended->duration_ms > 0)
+        fprintf(screen->out, ", %.1f s", (double)ended->duration_ms / 1000);
+    if (ended->usage != NULL)
+        fprintf(screen->out, ", %" PRId64 " tokens in, %" PRId64 " out",
+                ended->usage->input_tokens + ended->usage->cache_read_tokens +
+                    ended->usage->cache_write_tokens,
+                ended->usage->output_tokens);
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+static void write_subagent_ended(const struct screen *screen, const V1(SubagentEnded) *ended)
+{
+    const char *how = "ended";
+
+    switch (ended->status) {
+    case KNDL__EVENT__V1__SUBAGENT_ENDED__STATUS__STATUS_COMPLETED:
+        how = "done";
+        break;
+    case KNDL__EVENT__V1__SUBAGENT_ENDED__STATUS__STATUS_STOPPED:
+        how = "stopped";
+        break;
+    case KNDL__EVENT__V1__SUBAGENT_ENDED__STATUS__STATUS_FAILED:
+        how = "failed";
+        break;
+    case KNDL__EVENT__V1__SUBAGENT_ENDED__STATUS__STATUS_INTERRUPTED:
+        how = "interrupted";
+        break;
+    default:
+        break;
+    }
+    screen_color(screen, SCREEN_DIM);
+    fprintf(screen->out, "  subagent %s\n", how);
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_state(const struct screen *screen, const V1(StateChanged) *changed)
+{
+    bool is_bad = changed->state == KNDL__EVENT__V1__STATE__STATE_FAILED;
+
+    screen_color(screen, is_bad ? SCREEN_RED : SCREEN_DIM);
+    fprintf(screen->out, "-- %s", transcript_state(changed->state));
+    if (changed->reason[0] != '\0') {
+        fputs(": ", screen->out);
+        screen_text(screen, "", changed->reason);
+    } else {
+        fputc('\n', screen->out);
+    }
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_note(const struct screen *screen, const V1(Note) *note)
+{
+    enum screen_color color = SCREEN_DIM;
+
+    if (note->level == KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING)
+        color = SCREEN_YELLOW;
+    if (note->level == KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_ERROR)
+        color = SCREEN_RED;
+    screen_color(screen, color);
+    screen_text(screen, "-- ", note->text);
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_dim_line(const struct screen *screen, const char *indent, const char *before,
+                           const char *text)
+{
+    screen_color(screen, SCREEN_DIM);
+    fprintf(screen->out, "%s%s", indent, before);
+    screen_line(screen, text, (int)(strlen(indent) + strlen(before)));
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+static void write_kind(const struct screen *screen, const V1(Event) *event)
+{
+    /* What a Subagent does stands a little to the right. */
+    const char *indent = event->subagent_id[0] != '\0' ? "  | " : "";
+
+    switch (event->kind_case) {
+    case KNDL__EVENT__V1__EVENT__KIND_PROMPT:
+        write_prompt(screen, indent, event->prompt);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_TEXT:
+        screen_text(screen, indent, event->text->text);
+        write_cut(screen, event->text->full_bytes);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_THINKING:
+        write_dim_line(screen, indent, "thinking: ", event->thinking->text);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL:
+        write_call(screen, indent, event->tool_call);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT:
+        write_result(screen, indent, event->tool_result);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_QUESTION:
+        write_question(screen, event->question);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_ANSWER:
+        write_answer(screen, event->answer);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_TURN_STARTED:
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED:
+        write_turn_ended(screen, event->turn_ended);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_SUBAGENT_STARTED:
+        write_dim_line(screen, "", "  subagent: ", event->subagent_started->description);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_SUBAGENT_ENDED:
+        write_subagent_ended(screen, event->subagent_ended);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_STATE_CHANGED:
+        write_state(screen, event->state_changed);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_NOTE:
+        write_note(screen, event->note);
+        return;
+    case KNDL__EVENT__V1__EVENT__KIND_COMPACTION:
+        write_dim_line(screen, indent, "-- conversation summed up: ", event->compaction->summary);
+        return;
+    default:
+        fputs("-- something that this kndl does not know; a newer one shows it\n", screen->out);
+        return;
+    }
+}
+
+void transcript_write(const struct screen *screen, const V1(Event) *event, bool json)
+{
+    if (json)
+        print_json(screen, &event->base);
+    else
+        write_kind(screen, event);
+    fflush(screen->out);
+}

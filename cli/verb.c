@@ -1,0 +1,24 @@
+/* What verbs share: the options that several take, and a line of JSON. */
+
+#include "verb.h"
+
+#include "kndl/buf.h"
+#include "kndl/json.h"
+#include "kndl/mem.h"
+
+const struct arg_option no_options[] = {{NULL, NULL, NULL}};
+
+const struct arg_option json_option[] = {
+    {"json", NULL, "for programs: protobuf's JSON, one message a line"},
+    {NULL, NULL, NULL},
+};
+
+void print_json(const struct screen *screen, const ProtobufCMessage *message)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf line = {0};
+
+    kndl_json_from_message(message, &line);
+    kndl_buf_append_char(&line, '\n');
+    fwrite(line.data, 1, line.size, screen->out);
+    fflush(screen->out);
+}

@@ -1,0 +1,53 @@
+#pragma once
+
+/* What a verb of the command line is. One verb, one file; all are in main.c's table. */
+
+#include <stddef.h>
+
+#include "args.h"
+#include "client.h"
+#include "config.h"
+#include "kndl/arena.h"
+#include "screen.h"
+
+/* What every verb works with. */
+struct cli {
+    struct config config;
+    struct client *client;
+    struct kndl_arena *arena; /* of one command; a verb that runs long has its own for each page */
+    struct screen screen;
+};
+
+struct verb {
+    const char *name;
+    const char *usage;   /* what follows its name */
+    const char *summary; /* one line */
+    const char *help;    /* more than that; "" if there is no more */
+    const struct arg_option *options;
+    size_t least, most; /* words besides the options */
+
+    /* 0, or -1 with why; the code becomes the exit status. */
+    int (*run)(struct cli *cli, const struct args *args, struct kndl_error *err);
+};
+
+extern const struct verb verb_answer;
+extern const struct verb verb_cancel;
+extern const struct verb verb_events;
+extern const struct verb verb_login;
+extern const struct verb verb_logout;
+extern const struct verb verb_ls;
+extern const struct verb verb_new;
+extern const struct verb verb_prompt;
+extern const struct verb verb_repos;
+extern const struct verb verb_show;
+extern const struct verb verb_sleep;
+extern const struct verb verb_stop;
+extern const struct verb verb_token;
+extern const struct verb verb_wake;
+extern const struct verb verb_whoami;
+
+extern const struct arg_option no_options[];
+extern const struct arg_option json_option[]; /* --json alone */
+
+/* Prints a message as protobuf's JSON, on one line. */
+void print_json(const struct screen *screen, const ProtobufCMessage *message);
