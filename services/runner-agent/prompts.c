@@ -58,6 +58,14 @@ struct prompts {
     struct kndl_timer *timer;
     struct done done[DONE_KEPT];
     size_t done_at;
+    bool was_seen; /* its row came */
+    bool was_typed;
+    /* The last one that started before its row came: sessions' answer may be quicker. */
+    struct {
+        char id[ID_SIZE];
+        struct kndl_secret text;
+        bool was_typed;
+    } unseen;
     bool is_storing; /* the disk has it: prompts_free() waits for that */
     bool is_freed;
 };
@@ -145,9 +153,22 @@ struct prompts *prompts_new(const struct prompts_options *options)
     return prompts;
 }
 
+/* Started, and its row is still to come: it must name the prompt all the same. */
+static void remember_unseen(struct prompts *prompts)
+{
+    if (prompts->outcome != OUTCOME(STARTED) || prompts->was_seen || prompts->text.data == NULL)
+        return;
+    kndl_secret_done(&prompts->unseen.text);
+    prompts->unseen.text = prompts->text;
+    prompts->text = (struct kndl_secret){0};
+    prompts->unseen.was_typed = prompts->was_typed;
+    memcpy(prompts->unseen.id, prompts->id, sizeof prompts->id);
+}
+
 static void forget(struct prompts *prompts)
 {
     kndl_timer_stop(prompts->timer);
+    remember_unseen(prompts);
     if (prompts->state == OFFERED || prompts->state == FILLING)
         orders_remove(prompts->options.orders, prompts->n);
     kndl_secret_done(&prompts->text);
@@ -157,12 +178,15 @@ static void forget(struct prompts *prompts)
     prompts->id[0] = '\0';
     prompts->n = 0;
     prompts->was_here_before = false;
+    prompts->was_seen = false;
+    prompts->was_typed = false;
     prompts->outcome = OUTCOME(UNSPECIFIED);
     prompts->state = NONE;
 }
 
 static void free_now(struct prompts *prompts)
 {
+    kndl_secret_done(&prompts->unseen.text);
     kndl_timer_free(prompts->timer);
     free(prompts->path);
     free(prompts);
@@ -234,6 +258,7 @@ static void filled(void *data, const char *id, const struct claude_result *resul
         free(prompts->draft);
         prompts->draft = kndl_strdup(result->draft);
         prompts->state = TYPED;
+        prompts->was_typed = true;
         prompts->options.on_enter(prompts->options.data);
         return;
     }
@@ -322,18 +347,27 @@ static bool is_same_typed(const char *typed, const char *text)
     return strncmp(typed, text, size) == 0 && typed[size + strspn(typed + size, " \t\n")] == '\0';
 }
 
+static bool is_same(const char *row, const struct kndl_secret *text, bool was_typed)
+{
+    const char *known = (const char *)text->data;
+
+    if (known == NULL || row[0] == '\0')
+        return false;
+    return was_typed ? is_same_typed(row, known) : strcmp(row, known) == 0;
+}
+
 const char *prompts_match(struct prompts *prompts, const char *text, bool was_typed)
 {
-    const char *known = (const char *)prompts->text.data;
+    bool may_be_typed = prompts->state == TYPED || prompts->state == FILLING || prompts->was_typed;
 
-    if (known == NULL || text[0] == '\0')
+    if (was_typed == prompts->unseen.was_typed && is_same(text, &prompts->unseen.text, was_typed)) {
+        kndl_secret_done(&prompts->unseen.text);
+        return prompts->unseen.id;
+    }
+    if (!is_same(text, &prompts->text, was_typed) || (was_typed && !may_be_typed) ||
+        (prompts->state == SETTLED && prompts->outcome != OUTCOME(STARTED)))
         return "";
-    if (was_typed ? !is_same_typed(text, known) : strcmp(text, known) != 0)
-        return "";
-    if (was_typed && prompts->state != TYPED && prompts->state != FILLING)
-        return "";
-    if (prompts->state == SETTLED && prompts->outcome != OUTCOME(STARTED))
-        return "";
+    prompts->was_seen = true;
     settle_as(prompts, OUTCOME(STARTED), "");
     return prompts->id;
 }
