@@ -16,11 +16,11 @@
 #include "orders.h"
 #include "prompts.h"
 #include "relay.h"
+#include "run_file.h"
 #include "runner.h"
 #include "sandbox.h"
 #include "session.h"
 #include "spool.h"
-#include "run_file.h"
 #include "tmux.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
@@ -29,6 +29,7 @@ enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_STOPPING, SESSIO
 
 enum {
     SESSION_ASKS_MAX = 32,
+    STEP_REPORTS_MAX = 16, /* of the seven steps, each twice */
     HELLO_MS_MAX = 45 * 1000,
     SPOOL_BYTES_MAX = 256 * 1024 * 1024,
     EVENT_BYTES_MAX = 700 * 1024,
@@ -61,6 +62,12 @@ struct session {
     /* The step that runs: session_start.c. */
     const char *step;
     int64_t step_began_us;
+    struct {
+        const char *name;
+        int64_t took_ms;              /* -1: it begins */
+    } step_reports[STEP_REPORTS_MAX]; /* told one after the other, so that they keep their order */
+    size_t step_reports_told, step_report_count;
+    bool is_telling_steps;
     char mod_copy[KNDL_ID_SIZE];
 
     /* Secrets: the mod token for each batch; the other two only until Claude Code has them. */

@@ -29,7 +29,19 @@ enum { STEP_MS_MAX = 60 * 1000, PIDS_MOST = 1024, DEFAULT_MEMORY_MIB = 2048 };
 
 /* ------------------------------------------------------------------------------ telling steps */
 
-static void report_step(struct session *session, int64_t took_ms)
+static void tell_steps(struct session *session);
+
+static void step_told(struct session *session, const char *note, const struct kndl_error *err,
+                      const ProtobufCMessage *response)
+{
+    (void)note;
+    (void)err; /* a step that was not heard of is no reason to fail a start */
+    (void)response;
+    session->is_telling_steps = false;
+    tell_steps(session);
+}
+
+static void tell_steps(struct session *session)
 {
     SV1(ReportStepRequest) request = KNDL__SESSIONS__V1__REPORT_STEP_REQUEST__INIT;
     SV1(StartStep) step = KNDL__SESSIONS__V1__START_STEP__INIT;
@@ -39,12 +51,25 @@ static void report_step(struct session *session, int64_t took_ms)
         .request = &request.base,
     };
 
-    step.name = (char *)session->step;
-    step.took_ms = took_ms;
+    if (session->is_telling_steps || session->step_reports_told == session->step_report_count)
+        return;
+    step.name = (char *)session->step_reports[session->step_reports_told].name;
+    step.took_ms = session->step_reports[session->step_reports_told].took_ms;
+    session->step_reports_told++;
+    session->is_telling_steps = true;
     request.session_id = session->id;
     request.run = session->start->run;
     request.step = &step;
-    session_ask(session, &question, NULL, "");
+    session_ask(session, &question, step_told, "");
+}
+
+static void report_step(struct session *session, int64_t took_ms)
+{
+    if (session->step_report_count == STEP_REPORTS_MAX)
+        return;
+    session->step_reports[session->step_report_count].name = session->step;
+    session->step_reports[session->step_report_count++].took_ms = took_ms;
+    tell_steps(session);
 }
 
 static void end_step(struct session *session)
