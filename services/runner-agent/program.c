@@ -170,6 +170,15 @@ int program_run(const struct program *program, struct kndl_error *err)
     return kndl_fail(err, KNDL_INTERNAL, "%s failed: %s", program->argv[0], line);
 }
 
+/* Not even a name of a network namespace is kept: it would keep the namespace. */
+static int take_own_mounts(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0)
+        return -1;
+    (void)umount2("/run/netns", MNT_DETACH);
+    return 0;
+}
+
 int program_start(const char *const *argv, const char *const *env, enum program_mounts mounts,
                   const char *log, int ready_fd, pid_t *ret_pid, struct kndl_error *err)
 {
@@ -184,8 +193,7 @@ int program_start(const char *const *argv, const char *const *env, enum program_
                          strerror(errno));
     if (pid == 0) {
         (void)setsid();
-        if (mounts == PROGRAM_OWN_MOUNTS &&
-            (unshare(CLONE_NEWNS) < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0))
+        if (mounts == PROGRAM_OWN_MOUNTS && take_own_mounts() < 0)
             _exit(127);
         /* 3 is the socket to the loop here, and closes by itself where it is not replaced. */
         if (ready_fd >= 0 && dup2(ready_fd, 3) < 0)

@@ -39,7 +39,7 @@ static bool exists(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* A process whose command line or control group speaks of that name, this one left out. */
+/* A process whose command line, control group or mounts speak of that name. */
 static bool any_process_of(const char *name)
 {
     DIR *processes = opendir("/proc");
@@ -47,10 +47,11 @@ static bool any_process_of(const char *name)
     bool found = false;
 
     while (!found && (entry = readdir(processes)) != NULL) {
-        static const char *const files[] = {"cmdline", "cgroup"};
+        static const char *const files[] = {"cmdline", "cgroup", "mountinfo"};
+        static char text[256 * 1024];
 
-        for (size_t i = 0; i < 2 && entry->d_name[0] >= '0' && entry->d_name[0] <= '9'; i++) {
-            char path[300], text[4096];
+        for (size_t i = 0; i < 3 && entry->d_name[0] >= '0' && entry->d_name[0] <= '9'; i++) {
+            char path[300];
             ssize_t size;
             int fd;
 
@@ -196,7 +197,7 @@ static void limits_hold(void **unused)
 static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
 {
     struct host host;
-    char name[64], workspace[256];
+    char name[64], other[64], workspace[256];
 
     (void)unused;
     host_init(&host);
@@ -204,6 +205,9 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     host_folder(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
+    /* Another one, which must not keep anything of it. */
+    host_create(&host, host_name(&host, 'b', other), workspace);
+    host_start(&host, other);
     /* One that ignores TERM, one in a session of its own. */
     assert_int_equal(host_bash(&host, name,
                                "echo kept >/root/kept; echo kept >/workspace/kept; "
@@ -226,6 +230,7 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     host_start(&host, name); /* again: it runs */
     assert_int_equal(host_bash(&host, name, "cat /root/kept /workspace/kept"), 0);
     assert_string_equal(host.output, "kept\nkept\n");
+    host_remove(&host, other);
     host_remove(&host, name);
     host_remove(&host, name);
     assert_int_equal(host_bash(&host, name, "true"), -1);
