@@ -207,6 +207,13 @@ int box_write_pid(const struct box *box, const char *leaf, pid_t pid, struct knd
     return box_write(box, leaf, text, (size_t)size, 0600, err);
 }
 
+int box_record_pid(void *record, pid_t pid, struct kndl_error *err)
+{
+    const struct box_record *where = record;
+
+    return box_write_pid(where->box, where->leaf, pid, err);
+}
+
 static pid_t read_pid(const char *path, int *ret_pidfd)
 {
     FILE *file = fopen(path, "re");

@@ -49,6 +49,12 @@ void box_unlink(const struct box *box, const char *leaf);
 
 /* A process, by pid and start time, so that another one of the same number is not taken for it. */
 int box_write_pid(const struct box *box, const char *leaf, pid_t pid, struct kndl_error *err);
+/* The same as a struct program_daemon's record. */
+struct box_record {
+    const struct box *box;
+    const char *leaf;
+};
+int box_record_pid(void *record, pid_t pid, struct kndl_error *err);
 /* The process if it lives, and a pidfd of it (the caller's); 0 otherwise. */
 pid_t box_read_pid(const struct box *box, const char *leaf, int *ret_pidfd);
 /* The same without opening the box: of `name`, for what must not wait for its lock. */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kndl/env.h"
@@ -23,7 +21,7 @@
 #include "program.h"
 #include "verbs.h"
 
-enum { HELD_FD = 16, BACKLOG = 128, READY_MS = 10 * 1000 };
+enum { HELD_FD = 16, BACKLOG = 128 };
 
 static int listen_in(pid_t init, uint16_t port, struct kndl_error *err)
 {
@@ -78,36 +76,22 @@ int hold_start(const struct box *box, pid_t init, uint16_t port, struct kndl_err
 {
     char init_text[32], port_text[32], name_text[SANDBOX_NAME_CHARS_MAX + 8];
     char log[BOX_PATH_SIZE], home[BOX_PATH_SIZE + 16];
-    int ready[2] = {-1, -1};
-    struct pollfd wait;
-    char byte = 0;
-    pid_t pid;
 
     (void)snprintf(init_text, sizeof init_text, "init=%d", (int)init);
     (void)snprintf(port_text, sizeof port_text, "port=%u", port);
     (void)snprintf(name_text, sizeof name_text, "name=%s", box->name);
     (void)snprintf(home, sizeof home, "RUNNER_HOME=%s", kndl_env_get("RUNNER_HOME"));
     box_path(box, "hold.log", log);
-    if (pipe2(ready, O_CLOEXEC) < 0)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "pipe: %s", strerror(errno));
-    if (program_start(
-            (const char *[]){"/proc/self/exe", "hold", name_text, init_text, port_text, NULL},
-            (const char *[]){home, NULL}, PROGRAM_HOST_MOUNTS, log, ready[1], &pid, err) < 0) {
-        kndl_close(&ready[0]);
-        kndl_close(&ready[1]);
-        return -1;
-    }
-    kndl_close(&ready[1]);
-    wait = (struct pollfd){.fd = ready[0], .events = POLLIN};
-    if (poll(&wait, 1, READY_MS) != 1 || read(ready[0], &byte, 1) != 1 ||
-        box_write_pid(box, "hold.pid", pid, err) < 0) {
-        kndl_close(&ready[0]);
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-        return kndl_fail(err, KNDL_INTERNAL, "the relay's socket could not be opened; see %s", log);
-    }
-    kndl_close(&ready[0]);
-    return 0;
+    return program_start(
+        &(struct program_daemon){
+            .argv =
+                (const char *[]){"/proc/self/exe", "hold", name_text, init_text, port_text, NULL},
+            .env = (const char *[]){home, NULL},
+            .log = log,
+            .record = box_record_pid,
+            .data = &(struct box_record){box, "hold.pid"},
+        },
+        err);
 }
 
 void hold_stop(const struct box *box)

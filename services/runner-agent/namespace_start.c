@@ -221,12 +221,18 @@ static int connect_outside(const struct box *box, pid_t init, const char *const 
 {
     char log[BOX_PATH_SIZE];
     uint64_t port;
-    pid_t slirp;
+    const struct network network = {
+        .name = box->name,
+        .init = init,
+        .allow = kndl_env_get("RUNNER_SANDBOX_ALLOW"),
+        .log = log,
+        .record = box_record_pid,
+        .data = &(struct box_record){box, "slirp.pid"},
+    };
 
     box_path(box, "slirp.log", log);
-    if (network_up(box->name, init, kndl_env_get("RUNNER_SANDBOX_ALLOW"), log, &slirp, err) < 0 ||
-        box_write_pid(box, "slirp.pid", slirp, err) < 0 ||
-        verb_arg_u64(args, "relay_port", UINT16_MAX, &port, err) < 0)
+    if (verb_arg_u64(args, "relay_port", UINT16_MAX, &port, err) < 0 ||
+        network_up(&network, err) < 0)
         return -1;
     return port == 0 ? 0 : hold_start(box, init, (uint16_t)port, err);
 }

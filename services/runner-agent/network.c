@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 #include "kndl/mem.h"
 #include "program.h"
 
-enum { SLIRP_READY_MS = 10 * 1000, ALLOW_ENTRIES_MAX = 64 };
+enum { ALLOW_ENTRIES_MAX = 64 };
 
 static const char private_nets[] =
     "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, 169.254.0.0/16, 127.0.0.0/8, "
@@ -205,75 +205,56 @@ static int connect_guest(const char *name, pid_t init, int router, struct kndl_e
  * takes the filesystem away. That unmounts what is under /run, so it is told the namespace by a
  * process that is in it, for as long as it needs.
  */
-static int start_slirp(int router, const char *log, pid_t *ret_slirp, struct kndl_error *err)
+static int start_slirp(const struct network *network, int router, struct kndl_error *err)
 {
-    int ready[2] = {-1, -1};
     char pid_text[16];
-    struct pollfd wait;
-    pid_t slirp = 0, anchor = fork();
-    char byte;
+    int done;
+    pid_t anchor = fork();
 
     if (anchor < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "fork: %s", strerror(errno));
     if (anchor == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         if (setns(router, CLONE_NEWNET) == 0 && raise(SIGSTOP) == 0)
             (void)pause();
         _exit(1);
     }
     (void)waitpid(anchor, NULL, WUNTRACED);
     (void)snprintf(pid_text, sizeof pid_text, "%d", (int)anchor);
-    if (pipe2(ready, O_CLOEXEC) == 0 &&
-        program_start((const char *[]){"slirp4netns", "--configure", "--disable-host-loopback",
-                                       "--enable-seccomp", "--enable-sandbox", "--mtu=65520",
-                                       "--ready-fd=3", pid_text, "up0", NULL},
-                      NULL, PROGRAM_OWN_MOUNTS, log, ready[1], &slirp, err) == 0) {
-        kndl_close(&ready[1]);
-        wait = (struct pollfd){.fd = ready[0], .events = POLLIN};
-        if (poll(&wait, 1, SLIRP_READY_MS) != 1 || read(ready[0], &byte, 1) != 1) {
-            (void)kill(slirp, SIGKILL);
-            (void)waitpid(slirp, NULL, 0);
-            slirp = 0;
-        }
-    }
-    kndl_close(&ready[0]);
-    kndl_close(&ready[1]);
+    done = program_start(
+        &(struct program_daemon){
+            .argv = (const char *[]){"slirp4netns", "--configure", "--disable-host-loopback",
+                                     "--enable-seccomp", "--enable-sandbox", "--mtu=65520",
+                                     "--ready-fd=3", pid_text, "up0", NULL},
+            .mounts = PROGRAM_OWN_MOUNTS,
+            .log = network->log,
+            .record = network->record,
+            .data = network->data,
+        },
+        err);
     (void)kill(anchor, SIGKILL);
     (void)waitpid(anchor, NULL, 0);
-    if (slirp == 0)
-        return kndl_fail(err, KNDL_INTERNAL, "slirp4netns did not come up; see %s", log);
-    *ret_slirp = slirp;
-    return 0;
+    return done;
 }
 
-static int connect_router(const char *name, pid_t init, const char *allow, const char *log,
-                          pid_t *ret_slirp, struct kndl_error *err)
+int network_up(const struct network *network, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf rules = {0};
     KNDL_CLEANUP(kndl_close) int router = -1;
     char path[128];
 
-    (void)snprintf(path, sizeof path, "/run/netns/%s", name);
+    if (run((const char *[]){"ip", "netns", "add", network->name, NULL}, NULL, 0, err) < 0)
+        return -1;
+    (void)snprintf(path, sizeof path, "/run/netns/%s", network->name);
     router = open(path, O_RDONLY | O_CLOEXEC);
     if (router < 0)
         return kndl_fail(err, KNDL_INTERNAL, "%s: %s", path, strerror(errno));
     /* The rules stand before anything can pass. */
-    if (append_rules(allow, &rules, err) < 0 ||
+    if (append_rules(network->allow, &rules, err) < 0 ||
         run((const char *[]){"nft", "-f", "-", NULL}, kndl_buf_text(&rules), router, err) < 0 ||
-        forward_in(router, err) < 0 || connect_guest(name, init, router, err) < 0)
+        forward_in(router, err) < 0 || connect_guest(network->name, network->init, router, err) < 0)
         return -1;
-    return start_slirp(router, log, ret_slirp, err);
-}
-
-int network_up(const char *name, pid_t init, const char *allow, const char *log, pid_t *ret_slirp,
-               struct kndl_error *err)
-{
-    if (run((const char *[]){"ip", "netns", "add", name, NULL}, NULL, 0, err) < 0)
-        return -1;
-    if (connect_router(name, init, allow, log, ret_slirp, err) < 0) {
-        network_down(name);
-        return -1;
-    }
-    return 0;
+    return start_slirp(network, router, err);
 }
 
 void network_down(const char *name)

@@ -10,13 +10,19 @@
 
 #include "kndl/error.h"
 
-/*
- * Connects the namespace of `init` and returns slirp4netns, which outlives this process. `allow`
- * is RUNNER_SANDBOX_ALLOW: "ADDRESS[/BITS][:PORT]" separated by commas, the private addresses
- * that may be reached; all other private ones, and the host's own networks, are refused.
- */
-int network_up(const char *name, pid_t init, const char *allow, const char *log, pid_t *ret_slirp,
-               struct kndl_error *err);
+struct network {
+    const char *name;  /* of the router namespace */
+    pid_t init;        /* a process in the Sandbox's own one */
+    const char *allow; /* RUNNER_SANDBOX_ALLOW: "ADDRESS[/BITS][:PORT]" separated by commas, the
+                          private addresses that may be reached; all other private ones, and the
+                          host's own networks, are refused */
+    const char *log;   /* of slirp4netns, which outlives this process */
+    int (*record)(void *data, pid_t slirp, struct kndl_error *err);
+    void *data;
+};
+
+/* Connects it to the outside. What a failure leaves is for network_down(). */
+int network_up(const struct network *network, struct kndl_error *err);
 
 /* Deletes the router namespace; none is fine. */
 void network_down(const char *name);

@@ -20,7 +20,13 @@
 #include "kndl/clock.h"
 #include "kndl/mem.h"
 
-enum { OUTPUT_BYTES_MAX = 64 * 1024, DEADLINE_MS = 60 * 1000, ENV_COUNT_MAX = 32, ASK_MS = 500 };
+enum {
+    OUTPUT_BYTES_MAX = 64 * 1024,
+    DEADLINE_MS = 60 * 1000,
+    ENV_COUNT_MAX = 32,
+    ASK_MS = 500,
+    READY_MS = 10 * 1000
+};
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -179,27 +185,55 @@ static int take_own_mounts(void)
     return 0;
 }
 
-int program_start(const char *const *argv, const char *const *env, enum program_mounts mounts,
-                  const char *log, int ready_fd, pid_t *ret_pid, struct kndl_error *err)
+/* Begins once its pid was written down; ends unbegun where that does not come. */
+static _Noreturn void become_daemon(const struct program_daemon *daemon, int go, int ready)
 {
-    KNDL_CLEANUP(kndl_close)
-    int out = open(log == NULL ? "/dev/null" : log,
-                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    KNDL_CLEANUP(kndl_close) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pid_t pid;
+    int out = open(daemon->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char byte;
 
-    if (out < 0 || null < 0 || (pid = fork()) < 0)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "cannot start %s: %s", argv[0],
+    (void)setsid();
+    if (out < 0 || null < 0 || read(go, &byte, 1) != 1 ||
+        (daemon->mounts == PROGRAM_OWN_MOUNTS && take_own_mounts() < 0) || dup2(ready, 3) < 0)
+        _exit(127);
+    become(daemon->argv, daemon->env, NULL, 0, (int[]){null, out, out});
+}
+
+/* The other end of its descriptor 3 closes when it ends. */
+static bool is_ready(int ready)
+{
+    struct pollfd wait = {.fd = ready, .events = POLLIN};
+    char byte;
+
+    return poll(&wait, 1, READY_MS) == 1 && read(ready, &byte, 1) == 1;
+}
+
+int program_start(const struct program_daemon *daemon, struct kndl_error *err)
+{
+    int go[2] = {-1, -1}, ready[2] = {-1, -1};
+    int done = 0;
+    pid_t pid = -1;
+
+    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+        done = kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "cannot start %s: %s", daemon->argv[0],
                          strerror(errno));
     if (pid == 0) {
-        (void)setsid();
-        if (mounts == PROGRAM_OWN_MOUNTS && take_own_mounts() < 0)
-            _exit(127);
-        /* 3 is the socket to the loop here, and closes by itself where it is not replaced. */
-        if (ready_fd >= 0 && dup2(ready_fd, 3) < 0)
-            _exit(127);
-        become(argv, env, NULL, 0, (int[]){null, out, out});
+        kndl_close(&go[1]);
+        become_daemon(daemon, go[0], ready[1]);
     }
-    *ret_pid = pid;
-    return 0;
+    kndl_close(&go[0]);
+    kndl_close(&ready[1]);
+    if (pid > 0) {
+        done = daemon->record(daemon->data, pid, err);
+        if (done == 0 && (write(go[1], "g", 1) != 1 || !is_ready(ready[0])))
+            done = kndl_fail(err, KNDL_INTERNAL, "%s did not come up; see %s", daemon->argv[0],
+                             daemon->log);
+    }
+    if (done < 0 && pid > 0) {
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
+    kndl_close(&go[1]);
+    kndl_close(&ready[0]);
+    return done;
 }

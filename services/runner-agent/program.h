@@ -35,10 +35,20 @@ enum program_mounts {
                            stays with it, so that it should leave them behind at once */
 };
 
-/* Starts one that outlives this process, in a session of its own, its output in `log` (a path or
- * NULL). ready_fd >= 0 becomes its descriptor 3. */
-int program_start(const char *const *argv, const char *const *env, enum program_mounts mounts,
-                  const char *log, int ready_fd, pid_t *ret_pid, struct kndl_error *err);
+/* A program that outlives this process, in a session of its own. */
+struct program_daemon {
+    const char *const *argv;
+    const char *const *env; /* as above */
+    enum program_mounts mounts;
+    const char *log; /* a path: its output */
+    /* Writes down its pid before it begins, so that one is never lost, whoever is killed. */
+    int (*record)(void *data, pid_t pid, struct kndl_error *err);
+    void *data;
+};
+
+/* Starts it and waits, at most 10 s, until it writes a byte to its descriptor 3. On failure it is
+ * gone again. */
+int program_start(const struct program_daemon *daemon, struct kndl_error *err);
 
 /* Looks in the usual places, as the programs above are looked for. */
 bool program_find(const char *name, char *ret_path, size_t size);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,6 +182,33 @@ static void a_repo_that_cannot_be_cloned_says_why_and_leaves_nothing(void **unus
     clear_scene(&scene);
 }
 
+static void a_full_disk_is_told_as_such(void **unused)
+{
+    struct scene scene;
+    char folder[256];
+
+    (void)unused;
+    set_scene(&scene, "hello.git");
+    host_folder(&scene.host, "full", folder);
+    assert_int_equal(mount("tmpfs", folder, "tmpfs", 0, "size=64k"), 0);
+    (void)snprintf(scene.workspace, sizeof scene.workspace, "%s/workspace", folder);
+    if (clone_it(&scene, GIT_HOST_TOKEN, "", false) == KNDL_FAILED_PRECONDITION) {
+        print_message("skipped: this kernel has no idmapped tmpfs\n");
+        assert_int_equal(umount(folder), 0);
+        clear_scene(&scene);
+        skip();
+    }
+    assert_int_equal(scene.host.answer.err.code, KNDL_RESOURCE_EXHAUSTED);
+    assert_string_equal(scene.host.reason, "no_space");
+    assert_int_equal(access(scene.workspace, F_OK), -1);
+
+    /* Retry works once there is room. */
+    assert_int_equal(mount("tmpfs", folder, "tmpfs", MS_REMOUNT, "size=64m"), 0);
+    assert_int_equal(clone_it(&scene, GIT_HOST_TOKEN, "", false), KNDL_OK);
+    assert_int_equal(umount(folder), 0);
+    clear_scene(&scene);
+}
+
 static void on_end(void *data, const struct child_end *end)
 {
     struct host *host = data;
@@ -239,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gi_06_a_clone_is_whole_and_keeps_no_token),
         cmocka_unit_test(another_branch_can_be_the_base),
         cmocka_unit_test(a_repo_that_cannot_be_cloned_says_why_and_leaves_nothing),
+        cmocka_unit_test(a_full_disk_is_told_as_such),
         cmocka_unit_test(a_clone_without_progress_is_ended),
         cmocka_unit_test(gi_06_without_the_app_the_hosts_own_git_clones),
     };
