@@ -39,7 +39,7 @@ static bool exists(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* A process whose command line, control group or mounts speak of that name. */
+/* A process whose command line, control group, mounts or output speak of that name. */
 static bool any_process_of(const char *name)
 {
     DIR *processes = opendir("/proc");
@@ -63,6 +63,15 @@ static bool any_process_of(const char *name)
                 text[at] = text[at] == '\0' ? ' ' : text[at];
             text[size < 0 ? 0 : size] = '\0';
             found = found || strstr(text, name) != NULL;
+        }
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') {
+            char path[300], log[512];
+            ssize_t size;
+
+            (void)snprintf(path, sizeof path, "/proc/%.20s/fd/1", entry->d_name);
+            size = readlink(path, log, sizeof log - 1);
+            log[size < 0 ? 0 : size] = '\0';
+            found = found || strstr(log, name) != NULL;
         }
     }
     (void)closedir(processes);
@@ -388,6 +397,46 @@ static void a_start_that_fails_leaves_nothing_half_made(void **unused)
     host_done(&host);
 }
 
+static void on_killed(void *data, const struct child_end *end)
+{
+    struct host *host = data;
+
+    (void)end;
+    host->done = true;
+}
+
+static void a_start_that_was_killed_half_way_is_cleared_up(void **unused)
+{
+    struct host host;
+    char name[64], argument[80], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    (void)snprintf(argument, sizeof argument, "name=%s", name);
+    /* Wherever it is by then: nothing is said of how far it comes. */
+    for (int ms = 5; ms <= 150; ms += 12) {
+        host_create(&host, name, workspace);
+        (void)child_start(host.children,
+                          &(struct child_options){.verb = "sandbox-start",
+                                                  .args = (const char *[]){argument, NULL},
+                                                  .deadline_ms = ms,
+                                                  .on_end = on_killed,
+                                                  .data = &host});
+        host_wait(&host);
+        host_stop(&host, name);
+        children_reap(host.children);
+        assert_false(exists("/run/netns", name));
+        assert_false(exists("/sys/fs/cgroup/memory", name));
+        assert_false(any_process_of(name));
+    }
+    host_start(&host, name);
+    assert_int_equal(host_bash(&host, name, "true"), 0);
+    host_remove(&host, name);
+    host_done(&host);
+}
+
 /* -------------------------------------------------------------------------------- commands */
 
 static void a_command_gets_its_input_and_its_exit_is_told(void **unused)
@@ -538,6 +587,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(re_01_the_relays_socket_outlives_the_runner, host_sweep),
         cmocka_unit_test_teardown(a_runner_that_starts_again_finds_its_sandboxes, host_sweep),
         cmocka_unit_test_teardown(a_start_that_fails_leaves_nothing_half_made, host_sweep),
+        cmocka_unit_test_teardown(a_start_that_was_killed_half_way_is_cleared_up, host_sweep),
         cmocka_unit_test_teardown(a_command_gets_its_input_and_its_exit_is_told, host_sweep),
         cmocka_unit_test_teardown(a_command_can_be_talked_to, host_sweep),
         cmocka_unit_test_teardown(a_port_inside_is_seen_and_reached_but_not_the_relays, host_sweep),
