@@ -29,17 +29,27 @@ static size_t count_nodes(const struct forms *forms)
     return count;
 }
 
+static size_t longest_form(const struct forms *forms)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < forms->count; i++) {
+        if (forms->list[i].size > longest)
+            longest = forms->list[i].size;
+    }
+    return longest;
+}
+
 size_t automaton_bytes(const struct forms *forms)
 {
-    return count_nodes(forms) * (sizeof(struct node) + sizeof(uint32_t));
+    return count_nodes(forms) * sizeof(struct node);
 }
 
 /* What is only needed while building; secret like the rest. */
 struct building {
     struct node *nodes;
-    uint32_t *values;
     uint32_t *parents;
-    uint32_t path[FORM_BYTES_MAX + 1]; /* the nodes of the last form, by depth */
+    uint32_t *path; /* the nodes of the last form, by depth */
 };
 
 /* Sorted forms make preorder: what a form shares with the last one is on its path already. */
@@ -67,21 +77,22 @@ static size_t add_forms(struct automaton *automaton, struct building *building,
                 automaton->first[bytes[0]] = node;
         }
         nodes[building->path[form->size]].longest = (uint16_t)form->size;
-        building->values[building->path[form->size]] = form->value;
+        nodes[building->path[form->size]].value = (uint16_t)form->value;
     }
     return count;
 }
 
 /* A fail link leads to a shallower node, so nodes are visited by depth (a counting sort). */
-static void link_fails(struct automaton *automaton, struct building *building, size_t count)
+static void link_fails(struct automaton *automaton, struct building *building, size_t count,
+                       size_t longest)
 {
     struct node *nodes = building->nodes;
     uint32_t *order = kndl_alloc(count, sizeof *order);
-    uint32_t *starts = kndl_alloc(FORM_BYTES_MAX + 2, sizeof *starts);
+    uint32_t *starts = kndl_alloc(longest + 2, sizeof *starts);
 
     for (size_t i = 0; i < count; i++)
         starts[nodes[i].depth + 1]++;
-    for (size_t i = 1; i < FORM_BYTES_MAX + 2; i++)
+    for (size_t i = 1; i < longest + 2; i++)
         starts[i] += starts[i - 1];
     for (size_t i = 0; i < count; i++)
         order[starts[nodes[i].depth]++] = (uint32_t)i;
@@ -92,27 +103,28 @@ static void link_fails(struct automaton *automaton, struct building *building, s
             node->fail = automaton_step(automaton, nodes[parent].fail, node->label);
         if (node->longest == 0 && nodes[node->fail].longest != 0) {
             node->longest = nodes[node->fail].longest;
-            building->values[order[i]] = building->values[node->fail];
+            node->value = nodes[node->fail].value;
         }
     }
     secret_free(order, count * sizeof *order);
-    secret_free(starts, (FORM_BYTES_MAX + 2) * sizeof *starts);
+    secret_free(starts, (longest + 2) * sizeof *starts);
 }
 
 void automaton_make(struct automaton *automaton, const struct forms *forms, void *memory)
 {
     size_t most = count_nodes(forms);
-    struct building *building = kndl_new0(struct building);
+    size_t longest = longest_form(forms);
+    struct building building = {
+        .nodes = memory,
+        .parents = kndl_alloc(most, sizeof *building.parents),
+        .path = kndl_alloc(longest + 1, sizeof *building.path),
+    };
 
     memset(automaton->first, 0, sizeof automaton->first);
-    building->nodes = memory;
-    building->values = (uint32_t *)(building->nodes + most);
-    building->parents = kndl_alloc(most, sizeof *building->parents);
-    automaton->nodes = building->nodes;
-    automaton->values = building->values;
-    automaton->count = add_forms(automaton, building, forms);
+    automaton->nodes = building.nodes;
+    automaton->count = add_forms(automaton, &building, forms);
     assert(automaton->count == most);
-    link_fails(automaton, building, most);
-    secret_free(building->parents, most * sizeof *building->parents);
-    secret_free(building, sizeof *building);
+    link_fails(automaton, &building, most, longest);
+    secret_free(building.parents, most * sizeof *building.parents);
+    secret_free(building.path, (longest + 1) * sizeof *building.path);
 }

@@ -13,11 +13,14 @@
 
 #include "forms.h"
 
+_Static_assert(KNDL_REDACT_VALUES_MAX <= UINT16_MAX, "a value's index fits a node");
+
 struct node {
     uint32_t sibling; /* the next child of the same parent; 0: none */
     uint32_t fail;    /* the longest proper end of this node's text that is a node */
     uint16_t depth;
     uint16_t longest; /* bytes of the longest form that ends here; 0: none */
+    uint16_t value;   /* whose form that is */
     uint8_t label;    /* the byte that leads here */
     uint8_t has_child;
 };
@@ -25,7 +28,6 @@ struct node {
 struct automaton {
     uint32_t first[256];      /* the root's children by byte; 0: none */
     const struct node *nodes; /* nodes[0] is the root */
-    const uint32_t *values;   /* for each node with `longest`, whose form it is */
     size_t count;
 };
 

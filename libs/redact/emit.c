@@ -13,8 +13,22 @@ static bool is_continuation(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
+void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
+                    struct kndl_buf *out)
+{
+    if (stream->missing > 0 && is_continuation(byte)) {
+        stream->missing--;
+        if (!stream->missing_stars)
+            kndl_buf_append_char(out, (char)byte);
+        return;
+    }
+    stream->missing = (uint8_t)missing;
+    stream->missing_stars = masked;
+    kndl_buf_append_char(out, masked ? '*' : (char)byte);
+}
+
 /* Bytes that must follow held[at] for its character to be whole; 0 if it is not valid. */
-static uint8_t count_missing(const struct kndl_redact_stream *stream, size_t at)
+static size_t count_missing(const struct kndl_redact_stream *stream, size_t at)
 {
     uint8_t first = stream->held[at].byte;
     size_t missing = utf8_length(first) - 1;
@@ -29,26 +43,17 @@ static uint8_t count_missing(const struct kndl_redact_stream *stream, size_t at)
             return 0;
         found++;
     }
-    return (uint8_t)missing;
+    return missing;
 }
 
 void emit_held(struct kndl_redact_stream *stream, size_t end, struct kndl_buf *out)
 {
     for (size_t i = stream->sent; i < end; i++) {
         const struct held *held = &stream->held[i];
-        if (!is_text(held)) {
+        if (is_text(held))
+            emit_text_byte(stream, held->byte, held->masked, count_missing(stream, i), out);
+        else
             kndl_buf_append_char(out, (char)held->byte);
-            continue;
-        }
-        if (stream->missing > 0 && is_continuation(held->byte)) {
-            stream->missing--;
-            if (!stream->missing_stars)
-                kndl_buf_append_char(out, (char)held->byte);
-            continue;
-        }
-        stream->missing = count_missing(stream, i);
-        stream->missing_stars = held->masked;
-        kndl_buf_append_char(out, held->masked ? '*' : (char)held->byte);
     }
     if (end > stream->sent)
         stream->sent = (uint32_t)end;

@@ -200,8 +200,12 @@ void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint3
 {
     struct kndl_slice whole = trim_breaks(value->value);
     struct kndl_slice trimmed = trim(whole);
+    KNDL_CLEANUP(spell_done) struct spell plain = {0};
 
+    normalise(&plain, trimmed);
     add_spellings(forms, whole, index);
+    if (plain.size < trimmed.size)
+        add_spellings(forms, spell_slice(&plain), index);
     if (trimmed.size < whole.size)
         add_spellings(forms, trimmed, index);
     if (memchr(trimmed.data, '\n', trimmed.size) != NULL ||

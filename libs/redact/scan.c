@@ -19,6 +19,7 @@ void scan_mark(struct scan *scan, size_t end, uint32_t node)
     size_t start = end - scan->set->automaton.nodes[node].longest;
 
     count_hit(scan, start, end, node);
+    scan->found = 1;
     if (start > scan->masked || scan->masked == 0) {
         scan->run = start;
         scan->masked = start;
@@ -38,6 +39,7 @@ struct reading {
     size_t from;
     size_t at;
     size_t since;           /* bytes decoded and not skipped */
+    size_t lead;            /* 1: what the escape stands for is skipped, so a form began before */
     uint32_t node;          /* of the automaton, after them */
     enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
 };
@@ -51,12 +53,13 @@ static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
     reading->node = automaton_step(automaton, reading->node, byte);
 
     const struct node *node = &automaton->nodes[reading->node];
-    if (node->longest >= reading->since) {
+    if (node->longest >= reading->since + reading->lead) {
         size_t start = reading->from + reading->since - node->longest;
         count_hit(scan, start, reading->at, reading->node);
         memset(scan->mask + start, 1, reading->at - start);
+        scan->found = 1;
     }
-    return node->depth >= reading->since;
+    return node->depth >= reading->since + reading->lead;
 }
 
 static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
@@ -77,7 +80,7 @@ static void keep_open(struct scan *scan, const struct reading *reading)
 {
     size_t open = automaton_open(&scan->set->automaton, reading->node);
 
-    if (open > 0 && open >= reading->since)
+    if (open > 0 && open >= reading->since + reading->lead)
         scan_keep(scan, reading->from + reading->since - open);
     else if (reading->since == 0 && reading->from < scan->alive)
         scan->alive = reading->from;
@@ -103,9 +106,22 @@ static int read_lane(struct scan *scan, size_t from, uint32_t node, enum lane la
             if (!read_byte(scan, &reading, unit.bytes[i]))
                 return deeper;
         }
-        if (reading.since == 0 && reading.node == 0 && reading.skip != ESCAPE_C2)
-            return deeper;
+        if (reading.since == 0 && reading.skip != ESCAPE_C2) {
+            reading.lead = 1;
+            if (reading.node == 0)
+                return deeper;
+        }
     }
+}
+
+/* Eight backslashes stand for one at least in each lane; does no form go on with it? */
+static int is_dead_run(const struct scan *scan, size_t at, uint32_t node)
+{
+    static const uint8_t run[8] = {'\\', '\\', '\\', '\\', '\\', '\\', '\\', '\\'};
+    const struct automaton *automaton = &scan->set->automaton;
+
+    return scan->size - at >= sizeof run && memcmp(scan->text + at, run, sizeof run) == 0 &&
+           automaton->nodes[automaton_step(automaton, node, '\\')].depth == 0;
 }
 
 void scan_escape(struct scan *scan, size_t at, uint32_t node)
@@ -115,6 +131,8 @@ void scan_escape(struct scan *scan, size_t at, uint32_t node)
             (void)read_lane(scan, at, node, LANE_URL_2, '%');
         return;
     }
+    if (is_dead_run(scan, at, node))
+        return;
     if (read_lane(scan, at, node, LANE_JSON, '\\')) {
         (void)read_lane(scan, at, node, LANE_JSON_2, '\\');
         (void)read_lane(scan, at, node, LANE_JSON_3, '\\');

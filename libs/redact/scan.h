@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "normalise.h"
 #include "set.h"
 
 struct scan {
@@ -22,12 +23,19 @@ struct scan {
     size_t hold;   /* from here on the text may be the beginning of a form; else `size` */
     size_t alive;  /* the same, with what is only remembered: an escape cut short that no form
                       is spelled with. At most `hold`. */
+    int found;     /* something is masked */
     size_t run;    /* masked without a gap: from here ... */
     size_t masked; /* ... to here */
 };
 
 /* Scans the whole text; sets mask[], hold and alive. */
 void scan_text(struct scan *scan);
+
+/*
+ * The same for a block of raw bytes, of which most are passed over. The text is block->text with
+ * `held` bytes before it, which have been scanned before and may begin something.
+ */
+void scan_block(struct scan *scan, const struct block *block, size_t held);
 
 /* From the escape at `at` on, with the automaton at `node` before it: every lane there is. */
 void scan_escape(struct scan *scan, size_t at, uint32_t node);

@@ -39,13 +39,16 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
         forms_add(&forms, &values[i], (uint32_t)i);
     forms_sort(&forms);
 
-    size_t head = sizeof *set + count * sizeof set->hits[0];
-    size_t mapped = head + automaton_bytes(&forms);
+    size_t head = (sizeof *set + count * sizeof set->hits[0] + 63) / 64 * 64;
+    size_t nodes = automaton_bytes(&forms);
+    size_t mapped = head + nodes + filters_bytes(&forms);
     set = secret_map(mapped);
     set->references = 1;
     set->mapped = mapped;
     set->count = count;
+    set->normalise = normalise_best();
     automaton_make(&set->automaton, &forms, (char *)set + head);
+    filters_make(&set->filters, &forms, (char *)set + head + nodes);
     *ret_set = set;
     return 0;
 }

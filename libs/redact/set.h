@@ -7,17 +7,22 @@
 #include <stdint.h>
 
 #include "automaton.h"
+#include "filter.h"
 #include "kndl/redact.h"
+#include "normalise.h"
 
 struct kndl_redact_set {
     atomic_size_t references;
     size_t mapped; /* bytes of this whole thing */
     size_t count;  /* of values */
     struct automaton automaton;
-    atomic_uint_fast64_t hits[]; /* by value; behind them the automaton's nodes */
+    struct filters filters;
+    normalise_fn normalise;      /* of this processor; NULL: byte by byte, for tests */
+    atomic_uint_fast64_t hits[]; /* by value; behind them nodes and filters */
 };
 
 static inline void set_hit(struct kndl_redact_set *set, uint32_t node)
 {
-    atomic_fetch_add_explicit(&set->hits[set->automaton.values[node]], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&set->hits[set->automaton.nodes[node].value], 1,
+                              memory_order_relaxed);
 }

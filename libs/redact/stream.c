@@ -16,6 +16,8 @@ enum {
     SHORT_CHARACTERS = 4,     /* fewer wait for the shorter time (D4) */
     SHORT_WAIT_US = 10 * 1000,
     LONG_WAIT_US = 100 * 1000,
+    RARE_APART_BYTES = 256, /* sequences that are rarer than this are */
+    RARE_BYTES_MAX = 1024,  /* taken byte by byte at a time */
 };
 
 struct kndl_redact_stream *kndl_redact_stream_new(struct kndl_redact_set *set,
@@ -47,7 +49,7 @@ void kndl_redact_stream_free(struct kndl_redact_stream *stream)
     secret_free(stream, sizeof *stream);
 }
 
-static void reserve_held(struct kndl_redact_stream *stream, size_t more)
+void stream_reserve(struct kndl_redact_stream *stream, size_t more)
 {
     size_t wanted = stream->count + more;
     struct held *grown;
@@ -136,6 +138,8 @@ static void close_payload(struct kndl_redact_stream *stream)
 {
     KNDL_CLEANUP(gather_done) struct gathered gathered = {0};
 
+    if (stream->payload == stream->count)
+        return;
     scan_held(stream, HELD_PAYLOAD, stream->payload, &stream->payload_known, &gathered);
     mask_long_beginning(stream, &gathered);
     for (size_t i = 0; i < gathered.scan.size; i++)
@@ -181,18 +185,25 @@ static void take_byte(struct kndl_redact_stream *stream, uint8_t byte)
     }
 }
 
-/* Main text that is forgotten in held is what a later set may still need. */
-static void remember(struct kndl_redact_stream *stream, uint8_t byte)
+void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, size_t size)
 {
-    if (stream->past_size == STREAM_PAST_BYTES) {
-        memmove(stream->past, stream->past + 1, STREAM_PAST_BYTES - 1);
-        stream->past_size--;
+    size_t kept = stream->past_size;
+
+    if (size >= STREAM_PAST_BYTES) {
+        memcpy(stream->past, text + size - STREAM_PAST_BYTES, STREAM_PAST_BYTES);
+        stream->past_size = STREAM_PAST_BYTES;
+        return;
     }
-    stream->past[stream->past_size++] = byte;
+    if (kept + size > STREAM_PAST_BYTES) {
+        memmove(stream->past, stream->past + kept + size - STREAM_PAST_BYTES,
+                STREAM_PAST_BYTES - size);
+        kept = STREAM_PAST_BYTES - size;
+    }
+    memcpy(stream->past + kept, text, size);
+    stream->past_size = (uint8_t)(kept + size);
 }
 
-/* Of what has left, keeps only what is still open: text from `text` on, payload from `payload`. */
-static void forget(struct kndl_redact_stream *stream, size_t text, size_t payload)
+void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payload)
 {
     size_t kept = 0;
     size_t kept_sent = 0;
@@ -206,7 +217,7 @@ static void forget(struct kndl_redact_stream *stream, size_t text, size_t payloa
         if (i == stream->payload)
             kept_payload = kept;
         if (held.kind == HELD_TEXT && !stays) {
-            remember(stream, held.byte);
+            stream_remember(stream, &held.byte, 1);
             stream->text_known--;
         }
         if (held.kind == HELD_PAYLOAD && !stays)
@@ -280,20 +291,39 @@ static void settle(struct kndl_redact_stream *stream, enum ending ending, struct
     if (ending != ENDS && stream->kind == KNDL_REDACT_TEXT)
         hold = find_cut(stream, hold);
     emit_held(stream, hold, out);
-    forget(stream, text.where[text.scan.alive], payload_alive);
+    stream_forget(stream, text.where[text.scan.alive], payload_alive);
+}
+
+/* Byte by byte, through something rare: at least `least` bytes, and to its end. */
+static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice piece, size_t least,
+                        struct kndl_buf *out)
+{
+    size_t most = piece.size < BLOCK_BYTES ? piece.size : BLOCK_BYTES;
+    size_t taken = 0;
+
+    while (taken < most && (taken < least || stream->escape != ESCAPE_GROUND)) {
+        stream_reserve(stream, 1);
+        take_byte(stream, piece.data[taken++]);
+    }
+    settle(stream, GOES_ON, out);
+    return taken;
 }
 
 void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece, int64_t now_us,
                       struct kndl_buf *out)
 {
+    size_t least = 1; /* grows where rare things follow each other, for each costs a scan */
+
     stream->now_us = now_us;
     while (piece.size > 0) {
-        size_t size = piece.size < STREAM_BLOCK_BYTES ? piece.size : STREAM_BLOCK_BYTES;
-        reserve_held(stream, size);
-        for (size_t i = 0; i < size; i++)
-            take_byte(stream, piece.data[i]);
-        settle(stream, GOES_ON, out);
-        piece = kndl_slice(piece.data + size, piece.size - size);
+        size_t taken = bulk_take(stream, piece, out);
+        if (taken > RARE_APART_BYTES && least > 1)
+            least /= 2;
+        if (taken == 0) {
+            taken = take_rare(stream, piece, least, out);
+            least = least < RARE_BYTES_MAX ? least * 2 : least;
+        }
+        piece = kndl_slice(piece.data + taken, piece.size - taken);
     }
 }
 
@@ -342,7 +372,7 @@ void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_reda
     stream->set = set;
 
     /* What left before comes back as text that is only remembered; the next scan forgets it. */
-    reserve_held(stream, past);
+    stream_reserve(stream, past);
     memmove(stream->held + past, stream->held, stream->count * sizeof *stream->held);
     for (size_t i = 0; i < past; i++)
         stream->held[i] = (struct held){.byte = stream->past[i], .kind = HELD_TEXT};

@@ -17,7 +17,6 @@
 #include "kndl/redact.h"
 
 enum {
-    STREAM_BLOCK_BYTES = 16 * 1024,     /* taken at once */
     STREAM_HELD_BYTES_MAX = 256 * 1024, /* that wait at most; then they leave as if expired */
     STREAM_INLINE_COUNT = 8,
     STREAM_PAST_BYTES = 64 /* remembered for a set that comes later */
@@ -62,3 +61,24 @@ _Static_assert(sizeof(struct kndl_redact_stream) < 256, "an idle stream costs un
 
 /* emit.c: appends held[sent..end) to out, masked where it must be, and moves `sent` there. */
 void emit_held(struct kndl_redact_stream *stream, size_t end, struct kndl_buf *out);
+
+/* emit.c: one byte of text; `missing` are the bytes that its character still needs, if it begins
+ * one. */
+void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
+                    struct kndl_buf *out);
+
+/* stream.c: makes room in held for so many more. */
+void stream_reserve(struct kndl_redact_stream *stream, size_t more);
+
+/* stream.c: of what has left, keeps only what is still open: text from held[text] on, payload
+ * from held[payload] on. */
+void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payload);
+
+/* stream.c: bytes of main text that left, for a set that comes later. */
+void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, size_t size);
+
+/*
+ * bulk.c: takes as much of a piece as is common (text, control characters, colours) at once, with
+ * the same outcome as byte by byte. Returns the bytes taken; 0 where something rare comes first.
+ */
+size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out);

@@ -1,0 +1,270 @@
+/* A stream's common case: a block of text, control characters and colours at once. */
+
+#include <string.h>
+
+#include "scan.h"
+#include "stream.h"
+#include "utf8.h"
+
+/* A block on its way. Texts are numbered from the first held byte of text on. */
+struct bulk {
+    struct kndl_redact_stream *stream;
+    const uint8_t *raw;
+    struct kndl_buf *out;
+    size_t held;  /* bytes of text in held */
+    size_t leave; /* text before this leaves now */
+    struct scan scan;
+    struct block block;
+    uint8_t mask[BLOCK_HEAD_BYTES + BLOCK_BYTES];
+};
+
+static bool can_take(const struct kndl_redact_stream *stream)
+{
+    return stream->set->normalise != NULL && stream->count < BLOCK_HEAD_BYTES &&
+           (stream->escape == ESCAPE_GROUND || stream->escape == ESCAPE_ESC ||
+            stream->escape == ESCAPE_CSI);
+}
+
+/* Puts the held text before the block's. */
+static void gather_held(struct bulk *bulk)
+{
+    const struct kndl_redact_stream *stream = bulk->stream;
+    uint8_t *text = bulk->block.text;
+
+    for (size_t i = stream->count; i > 0; i--) {
+        if (stream->held[i - 1].kind == HELD_TEXT)
+            *--text = stream->held[i - 1].byte;
+    }
+    bulk->held = (size_t)(bulk->block.text - text);
+}
+
+static void scan_bulk(struct bulk *bulk)
+{
+    struct scan *scan = &bulk->scan;
+
+    *scan = (struct scan){
+        .set = bulk->stream->set,
+        .text = bulk->block.text - bulk->held,
+        .mask = bulk->mask,
+        .size = bulk->held + bulk->block.text_size,
+        .known = bulk->stream->text_known,
+    };
+    memset(bulk->mask, 0, scan->size);
+    scan_block(scan, &bulk->block, bulk->held);
+}
+
+/* Bytes of a character that end text[..end) without being all of it; 0 if it is whole. */
+static size_t count_cut(const uint8_t *text, size_t end)
+{
+    size_t most = end < 3 ? end : 3;
+
+    for (size_t seen = 1; seen <= most; seen++) {
+        uint8_t byte = text[end - seen];
+        if ((byte & 0xc0) != 0x80)
+            return utf8_length(byte) > seen ? seen : 0;
+    }
+    return 0;
+}
+
+/* Where in the block the text of this number, which is not held, stands. */
+static size_t raw_at(const struct bulk *bulk, size_t text_at)
+{
+    return block_raw_at(&bulk->block, text_at - bulk->held);
+}
+
+/* One byte of the text, masked or not. */
+static void emit_text(struct bulk *bulk, size_t at)
+{
+    const struct scan *scan = &bulk->scan;
+    size_t missing;
+    size_t length = utf8_measure(scan->text + at, scan->size - at, &missing);
+
+    emit_text_byte(bulk->stream, scan->text[at], scan->mask[at], missing + length - 1, bulk->out);
+}
+
+/* Masks what was held and lets it go as far as it may; returns whether that is all of it. */
+static bool emit_head(struct bulk *bulk)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    size_t at = 0;
+
+    for (size_t i = 0; i < stream->count; i++) {
+        struct held *held = &stream->held[i];
+        bool is_text = held->kind == HELD_TEXT;
+        if (is_text)
+            held->masked |= bulk->mask[at];
+        if (i < stream->sent) {
+            at += is_text;
+            continue;
+        }
+        if (at > bulk->leave || (is_text && at == bulk->leave))
+            return false;
+        if (!is_text) {
+            emit_held(stream, i + 1, bulk->out);
+            continue;
+        }
+        bulk->mask[at] |= held->masked;
+        emit_text(bulk, at++);
+        stream->sent = (uint32_t)(i + 1);
+    }
+    return true;
+}
+
+/* Byte by byte: raw[from..to), whose first byte of text is text[at]. Returns the text behind. */
+static size_t emit_slowly(struct bulk *bulk, size_t from, size_t to, size_t at)
+{
+    for (size_t i = from; i < to; i++) {
+        if (!(bulk->block.keep[i / 64] >> (i % 64) & 1)) {
+            kndl_buf_append_char(bulk->out, (char)bulk->raw[i]);
+            continue;
+        }
+        emit_text(bulk, at++);
+    }
+    return at;
+}
+
+/* As it is: raw[from..to), with the text up to text[at]. */
+static void emit_plain(struct bulk *bulk, size_t from, size_t to, size_t at)
+{
+    size_t cut;
+
+    if (to == from)
+        return;
+    kndl_buf_append(bulk->out, bulk->raw + from, to - from);
+    cut = count_cut(bulk->scan.text, at);
+    bulk->stream->missing = cut == 0 ? 0 : (uint8_t)(utf8_length(bulk->scan.text[at - cut]) - cut);
+    bulk->stream->missing_stars = 0;
+}
+
+/* raw[0..to), the text of which is text[held..leave). */
+static void emit_body(struct bulk *bulk, size_t to)
+{
+    const struct scan *scan = &bulk->scan;
+    size_t from = 0;
+    size_t at = bulk->held;
+
+    /* The rest of a character whose beginning has left. */
+    if (bulk->stream->missing > 0 && at < bulk->leave) {
+        size_t rest = at + 3 < bulk->leave ? at + 3 : bulk->leave;
+        size_t until = rest < bulk->leave ? raw_at(bulk, rest) : to;
+        at = emit_slowly(bulk, 0, until, at);
+        from = until;
+    }
+    while (scan->found && at < bulk->leave) {
+        const uint8_t *masked = memchr(scan->mask + at, 1, bulk->leave - at);
+        if (masked == NULL)
+            break;
+        size_t first = (size_t)(masked - scan->mask);
+        const uint8_t *clear = memchr(masked, 0, bulk->leave - first);
+        size_t behind = clear == NULL ? bulk->leave : (size_t)(clear - scan->mask);
+        size_t until = behind < bulk->leave ? raw_at(bulk, behind) : to;
+        emit_plain(bulk, from, raw_at(bulk, first), first);
+        at = emit_slowly(bulk, raw_at(bulk, first), until, first);
+        from = until;
+    }
+    if (from < to)
+        emit_plain(bulk, from, to, bulk->leave);
+}
+
+/* Puts raw[from..] behind what is held; up to raw[sent] it has left. */
+static void hold_rest(struct bulk *bulk, size_t from, size_t sent)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+
+    stream_reserve(stream, bulk->block.raw_size - from);
+    for (size_t i = from; i < bulk->block.raw_size; i++) {
+        bool is_text = bulk->block.keep[i / 64] >> (i % 64) & 1;
+        stream->held[stream->count++] = (struct held){
+            .at_us = (uint32_t)stream->now_us,
+            .byte = bulk->raw[i],
+            .kind = is_text ? HELD_TEXT : HELD_SKIP,
+        };
+        stream->text_known += is_text;
+    }
+    if (sent > from)
+        stream->sent = (uint32_t)(stream->count - (bulk->block.raw_size - sent));
+}
+
+/* Forgets all that was held and has left. */
+static void drop_head(struct bulk *bulk, size_t text_alive)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+
+    stream_remember(stream, bulk->scan.text, text_alive);
+    explicit_bzero(stream->held, stream->count * sizeof *stream->held);
+    stream->count = 0;
+    stream->sent = 0;
+    stream->payload = 0;
+    stream->text_known = 0;
+}
+
+/* Masks of held bytes that stay, for text that is not in `held` yet when it was scanned. */
+static void mask_rest(struct bulk *bulk, size_t first)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    size_t at = first;
+
+    for (size_t i = 0; i < stream->count; i++) {
+        if (stream->held[i].kind == HELD_TEXT)
+            stream->held[i].masked |= bulk->mask[at++];
+    }
+}
+
+static void settle_bulk(struct bulk *bulk)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    struct scan *scan = &bulk->scan;
+    size_t raw_end = 0;
+    size_t alive;
+
+    bulk->leave = scan->hold;
+    stream->waits = scan->hold < scan->size;
+    if (stream->kind == KNDL_REDACT_TEXT)
+        bulk->leave -= count_cut(scan->text, bulk->leave);
+    alive = scan->alive < bulk->leave ? scan->alive : bulk->leave;
+
+    if (emit_head(bulk) && bulk->leave >= bulk->held) {
+        raw_end = bulk->leave < scan->size ? raw_at(bulk, bulk->leave) : bulk->block.raw_size;
+        emit_body(bulk, raw_end);
+    }
+    if (alive >= bulk->held) {
+        size_t from = alive < scan->size ? raw_at(bulk, alive) : bulk->block.raw_size;
+        drop_head(bulk, alive);
+        hold_rest(bulk, from, raw_end);
+        if (scan->found)
+            mask_rest(bulk, alive);
+        return;
+    }
+    size_t text = 0;
+    for (size_t seen = 0; text < stream->count; text++) {
+        if (stream->held[text].kind == HELD_TEXT && seen++ == alive)
+            break;
+    }
+    hold_rest(bulk, 0, raw_end);
+    stream->text_known = (uint32_t)scan->size;
+    if (scan->found)
+        mask_rest(bulk, 0);
+    stream_forget(stream, text, 0);
+}
+
+size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)
+{
+    struct bulk bulk __attribute__((uninitialized));
+    enum escape_state state = stream->escape;
+
+    if (!can_take(stream))
+        return 0;
+    stream->set->normalise(&bulk.block, piece.data, piece.size, &state);
+    if (bulk.block.raw_size == 0)
+        return 0;
+    bulk.stream = stream;
+    bulk.raw = piece.data;
+    bulk.out = out;
+    gather_held(&bulk);
+    scan_bulk(&bulk);
+    stream->escape = (uint8_t)state;
+    settle_bulk(&bulk);
+    /* Nothing of the text stays on the stack. */
+    explicit_bzero(bulk.block.text - bulk.held, bulk.scan.size);
+    return bulk.block.raw_size;
+}

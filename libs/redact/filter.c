@@ -1,0 +1,86 @@
+/* Building the filters. */
+
+#include "filter.h"
+
+enum { ROOM_SPARSE = 16, ROOM_DENSE = 8 }; /* bits of a table for each piece, at least */
+
+/* How many pieces each table gets of all forms. */
+static void count_pieces(struct filters *filters, const struct forms *forms)
+{
+    *filters = (struct filters){0};
+    for (size_t i = 0; i < forms->count; i++) {
+        size_t size = forms->list[i].size;
+        if (size >= LONG_BYTES)
+            filters->long8.pieces += LONG_STRIDE;
+        else if (size >= MIDDLE_BYTES)
+            filters->middle4.pieces += MIDDLE_STRIDE;
+        else
+            filters->short4.pieces++;
+        filters->any4.pieces += size - 3;
+        filters->first4.pieces++;
+        filters->first2.pieces++;
+    }
+}
+
+static size_t plan_filter(struct filter *filter, size_t room)
+{
+    unsigned bits = 1;
+
+    while ((UINT64_C(64) << bits) < filter->pieces * room)
+        bits++;
+    filter->shift = 64 - bits;
+    return (size_t)8 << bits;
+}
+
+/* Gives each table its size and, if there is memory, its place; returns the bytes of all. */
+static size_t plan_filters(struct filters *filters, uint64_t *memory)
+{
+    struct filter *const all[] = {&filters->long8, &filters->middle4, &filters->short4,
+                                  &filters->any4,  &filters->first4,  &filters->first2};
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        size_t bytes = plan_filter(all[i], all[i] == &filters->any4 ? ROOM_DENSE : ROOM_SPARSE);
+        if (memory != NULL)
+            all[i]->words = memory + used / 8;
+        used += bytes;
+    }
+    return used;
+}
+
+size_t filters_bytes(const struct forms *forms)
+{
+    struct filters filters;
+
+    count_pieces(&filters, forms);
+    return plan_filters(&filters, NULL);
+}
+
+static void add_piece(struct filter *filter, uint64_t piece)
+{
+    uint64_t hash = filter_hash(piece);
+
+    filter->words[hash >> filter->shift] |= filter_bits(hash, filter->shift);
+}
+
+static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; size >= LONG_BYTES && i < LONG_STRIDE; i++)
+        add_piece(&filters->long8, filter_load8(bytes + i));
+    for (size_t i = 0; size >= MIDDLE_BYTES && size < LONG_BYTES && i < MIDDLE_STRIDE; i++)
+        add_piece(&filters->middle4, filter_load4(bytes + i));
+    if (size < MIDDLE_BYTES)
+        add_piece(&filters->short4, filter_load4(bytes));
+    for (size_t i = 0; i + 4 <= size; i++)
+        add_piece(&filters->any4, filter_load4(bytes + i));
+    add_piece(&filters->first4, filter_load4(bytes));
+    add_piece(&filters->first2, (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8);
+}
+
+void filters_make(struct filters *filters, const struct forms *forms, void *memory)
+{
+    count_pieces(filters, forms);
+    (void)plan_filters(filters, memory);
+    for (size_t i = 0; i < forms->count; i++)
+        add_form(filters, form_bytes(forms, &forms->list[i]), forms->list[i].size);
+}

@@ -1,0 +1,65 @@
+/* The plain version of the normaliser, and which version runs. */
+
+#include "normalise.h"
+
+#include "normalise_loop.h"
+
+static struct word_classes classify(const uint8_t *bytes)
+{
+    struct word_classes word = {0};
+
+    for (int i = 0; i < 64; i++) {
+        uint8_t byte = bytes[i];
+        word.control |= (uint64_t)((byte < 0x20 && byte != '\t') || byte == 0x7f) << i;
+        word.escape |= (uint64_t)(byte == 0x1b) << i;
+        word.bracket |= (uint64_t)(byte == '[') << i;
+        word.parameters |= (uint64_t)(byte >= 0x20 && byte <= 0x3f) << i;
+        word.final |= (uint64_t)(byte >= 0x40 && byte <= 0x7e) << i;
+        word.c2 |= (uint64_t)(byte == 0xc2) << i;
+        word.signs |= (uint64_t)(byte == '\\' || byte == '%') << i;
+    }
+    return word;
+}
+
+static void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
+{
+    for (; keep != 0; keep &= keep - 1)
+        *to++ = bytes[lowest_bit(keep)];
+}
+
+static void normalise(struct block *block, const uint8_t *raw, size_t size,
+                      enum escape_state *state){NORMALISE_LOOP(classify, store)}
+
+normalise_fn normalise_plain(void)
+{
+    return normalise;
+}
+
+normalise_fn normalise_best(void)
+{
+    normalise_fn best = normalise_avx512();
+
+    if (best == NULL)
+        best = normalise_avx2();
+    return best != NULL ? best : normalise;
+}
+
+size_t block_raw_at(const struct block *block, size_t text_at)
+{
+    size_t low = 0;
+    size_t high = (block->raw_size + 63) / 64;
+
+    if (text_at >= block->text_size)
+        return block->raw_size;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (block->starts[middle] <= text_at)
+            low = middle;
+        else
+            high = middle;
+    }
+    uint64_t keep = block->keep[low];
+    for (size_t skip = text_at - block->starts[low]; skip > 0; skip--)
+        keep &= keep - 1;
+    return low * 64 + (size_t)lowest_bit(keep);
+}

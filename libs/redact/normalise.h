@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * The text of a block of a terminal's output, many bytes at a time: what escape.h says byte by
+ * byte, for all that is common (text, control characters, colours). A block is cut before
+ * anything rare (strings, charsets, C1 controls, broken sequences), which escape.h then takes.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "escape.h"
+
+enum {
+    BLOCK_BYTES = 16 * 1024,
+    BLOCK_WORDS = BLOCK_BYTES / 64,
+    BLOCK_HEAD_BYTES = 4096, /* room before the text for what is held */
+    BLOCK_SLACK_BYTES = 64   /* stores may run over by so much */
+};
+
+struct block {
+    size_t raw_size;              /* bytes taken */
+    size_t text_size;             /* bytes of text in them */
+    uint64_t keep[BLOCK_WORDS];   /* a bit for each byte: it is text */
+    uint64_t signs[BLOCK_WORDS];  /* a bit for each that is text and a backslash or `%` */
+    uint32_t starts[BLOCK_WORDS]; /* bytes of text before each 64 */
+    uint8_t *text;                /* behind the head */
+    uint8_t space[BLOCK_HEAD_BYTES + BLOCK_BYTES + BLOCK_SLACK_BYTES];
+};
+
+/*
+ * Takes up to BLOCK_BYTES from `raw`. *state is ESCAPE_GROUND, ESCAPE_ESC or ESCAPE_CSI before
+ * and after. raw_size is 0 when the block begins with something rare.
+ */
+typedef void (*normalise_fn)(struct block *block, const uint8_t *raw, size_t size,
+                             enum escape_state *state);
+
+/* The fastest that this processor runs; and each of them by itself, for tests (NULL where the
+ * processor lacks it). */
+normalise_fn normalise_best(void);
+normalise_fn normalise_plain(void);
+normalise_fn normalise_avx2(void);
+normalise_fn normalise_avx512(void);
+
+/* Where in the raw block the byte of text with this number is; raw_size for text_size. */
+size_t block_raw_at(const struct block *block, size_t text_at);
