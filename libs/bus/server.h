@@ -11,6 +11,7 @@
 
 #include "connection.h"
 #include "kndl/service.h"
+#include "kndl/version.h"
 #include "lane.h"
 #include "subject.h"
 
@@ -109,5 +110,3 @@ int inspect_open(struct server *server, struct kndl_error *err);
 
 /* The next pause after one of so many ms, with jitter; 0 begins. */
 int64_t backoff_next(int64_t ms);
-
-#define KNDL_VERSION "0.1.0"
