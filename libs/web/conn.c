@@ -121,6 +121,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         return;
     if (conn->state == CONN_HEAD && conn->in.size == 0)
         conn_set_deadline(conn, CONN_HEAD_MS);
+    conn->heard_ms = kndl_clock_ms();
     kndl_buf_append(&conn->in, buffer->base, (size_t)size);
     conn_go_on(conn);
 }

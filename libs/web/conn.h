@@ -57,6 +57,7 @@ struct conn {
     struct conn *next; /* links web->conns */
     struct conn *prev;
     enum conn_state state;
+    int64_t heard_ms;    /* kndl_clock_ms(): something came */
     int64_t deadline_ms; /* kndl_clock_ms(): then it is closed; 0: none */
     size_t written_left; /* of the write queue when the deadline was set */
     struct kndl_buf in;  /* what came and was not used */

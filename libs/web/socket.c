@@ -66,6 +66,17 @@ bool kndl_web_socket_send(struct kndl_web_socket *socket, struct kndl_slice fram
     return true;
 }
 
+void kndl_web_socket_ping(struct kndl_web_socket *socket)
+{
+    if (socket->conn->state == CONN_SOCKET)
+        send_frame(socket, FRAME_PING, (struct kndl_slice){0});
+}
+
+int64_t kndl_web_socket_heard_ms(const struct kndl_web_socket *socket)
+{
+    return socket->conn->heard_ms;
+}
+
 void kndl_web_socket_close(struct kndl_web_socket *socket, int status)
 {
     struct conn *conn = socket->conn;

@@ -112,7 +112,10 @@ void kndl_web_upgrade(struct kndl_web_request *request, const char *subprotocol,
  * on_socket_drained tells when it is empty.
  */
 bool kndl_web_socket_send(struct kndl_web_socket *socket, struct kndl_slice frame);
-size_t kndl_web_socket_queued(const struct kndl_web_socket *socket); /* bytes */
+/* Sends a ping, which the client's WebSocket answers by itself, even while its page sleeps. */
+void kndl_web_socket_ping(struct kndl_web_socket *socket);
+int64_t kndl_web_socket_heard_ms(const struct kndl_web_socket *socket); /* kndl_clock_ms(): last */
+size_t kndl_web_socket_queued(const struct kndl_web_socket *socket);    /* bytes */
 /* Closes with a status (1000, 1013 …); no frame comes any more, and on_socket_closed follows, never
  * before this returned. A second call does nothing. */
 void kndl_web_socket_close(struct kndl_web_socket *socket, int status);

@@ -160,6 +160,30 @@ static void a_million_empty_fragments_are_not_kept(void **state)
     server_wait(server, &server->closed, 1);
 }
 
+static int64_t heard_ms;
+
+static void ping_and_listen(struct server *server)
+{
+    heard_ms = kndl_web_socket_heard_ms(server->socket);
+    kndl_web_socket_ping(server->socket);
+}
+
+static void a_ping_is_heard_back(void **state)
+{
+    struct server *server = *state;
+    BUF payload = {0};
+    int fd = client_open_socket(server->port);
+
+    server_do(server, ping_and_listen);
+    assert_int_equal(client_read_frame(fd, &payload), 9);
+    int64_t before_ms = heard_ms;
+    server_shift(server, 1000);
+    client_send_frame(fd, 0x8a, "", 0);
+    while (heard_ms < before_ms + 1000)
+        server_do(server, ping_and_listen);
+    close(fd);
+}
+
 static void a_close_is_answered_with_its_status(void **state)
 {
     struct server *server = *state;
@@ -261,6 +285,7 @@ int main(void)
         WITH_SERVER(an_upgrade_may_be_refused),
         WITH_SERVER(what_no_client_should_send_closes_with_its_status),
         WITH_SERVER(a_million_empty_fragments_are_not_kept),
+        WITH_SERVER(a_ping_is_heard_back),
         WITH_SERVER(a_close_is_answered_with_its_status),
         WITH_SERVER(the_server_may_close),
         WITH_SERVER(a_client_that_does_not_answer_a_close_is_cut_off),
