@@ -7,11 +7,13 @@
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "people.h"
+#include "socket.h"
 
 /* On the loop. */
 static void take_fact(void *data)
 {
     people_forget(data);
+    sockets_check(data);
 }
 
 static void on_fact(const char *subject, struct kndl_slice data, void *user_data)

@@ -258,6 +258,11 @@ static bool accepts(const char *header, const char *name)
     return false;
 }
 
+const char *files_version(const struct gateway *gateway)
+{
+    return gateway->files->index == NULL ? "" : gateway->files->index->forms[IDENTITY].etag;
+}
+
 static const struct form *choose(const struct file *file, const char *accept, const char **ret_name)
 {
     for (int e = BROTLI; e < ENCODINGS; e++) {

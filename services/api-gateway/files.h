@@ -11,5 +11,8 @@
 int files_open(struct gateway *gateway, struct kndl_error *err);
 void files_close(struct gateway *gateway);
 
+/* Names the page that is served: another one than a tab's means that it is old. "" without one. */
+const char *files_version(const struct gateway *gateway);
+
 /* The request is a GET or HEAD. */
 void files_answer(struct gateway *gateway, struct kndl_web_request *request, const char *trace);

@@ -17,6 +17,7 @@
 #include "people.h"
 #include "rate.h"
 #include "route.h"
+#include "socket.h"
 
 enum {
     DRAIN_MS = 5000,
@@ -38,6 +39,7 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
     rate_open(gateway);
     live_open(gateway);
     health_open(gateway);
+    sockets_open(gateway);
     facts_open(gateway);
     if (files_open(gateway, err) < 0 ||
         kndl_web_open(gateway->loop,
@@ -51,6 +53,11 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
                           .data = gateway,
                           .on_request = route_request,
                           .on_abort = route_abort,
+                          .on_upgrade = socket_upgrade,
+                          .on_socket_open = socket_opened,
+                          .on_socket_frame = socket_frame,
+                          .on_socket_drained = socket_drained,
+                          .on_socket_closed = socket_closed,
                           .on_refusal = answer_refusal,
                       },
                       &gateway->web, err) < 0) {
@@ -66,6 +73,7 @@ void gateway_close(struct gateway *gateway)
     kndl_web_close(gateway->web);
     facts_close(gateway);
     health_close(gateway);
+    sockets_close(gateway);
     kndl_timer_free(gateway->drain_timer);
     live_close(gateway);
     rate_close(gateway);
@@ -82,7 +90,7 @@ static void drain(void *data)
     struct gateway *gateway = data;
     bool is_over = kndl_clock_ms() >= gateway->drain_until_ms;
 
-    if (gateway->calls > 0 && !is_over)
+    if ((gateway->calls > 0 || gateway->sockets->first != NULL) && !is_over)
         return;
     kndl_web_close(gateway->web);
     gateway->web = NULL;
@@ -99,6 +107,7 @@ static void on_signal(void *data)
     kndl_log(KNDL_INFO, "stopping", KNDL_U64("calls", gateway->calls));
     gateway->is_draining = true;
     gateway->drain_until_ms = kndl_clock_ms() + DRAIN_MS;
+    sockets_dismiss(gateway);
     gateway->drain_timer = kndl_timer_new(gateway->loop, drain, gateway);
     kndl_timer_start(gateway->drain_timer, 0, DRAIN_TICK_MS);
 }

@@ -6,6 +6,7 @@
  */
 
 #include "kndl/arena.h"
+#include "kndl/buf.h"
 #include "kndl/bus.h"
 #include "kndl/loop.h"
 #include "kndl/web.h"
@@ -23,6 +24,7 @@ struct gateway {
     struct lives *lives;
     struct health *health;
     struct sockets *sockets;
+    struct kndl_buf frame; /* a socket's, as it is packed */
     struct kndl_subscription *facts;
     unsigned asks;  /* sent, and their answers did not come to the loop yet */
     unsigned calls; /* requests of people that wait for an answer */

@@ -10,6 +10,7 @@
 #include "credential.h"
 #include "files.h"
 #include "health.h"
+#include "socket.h"
 
 static bool is_reading(const struct kndl_web_request *request)
 {
@@ -60,6 +61,7 @@ void route_abort(struct kndl_web_request *request, void *data)
         health_abort(data, request);
         break;
     case REQUEST_SOCKET:
+        socket_abort((struct upgrade *)base);
         break;
     }
 }

@@ -43,9 +43,13 @@ static void ask_again(void *data)
 
 static void on_live(const ProtobufCMessage *message, struct kndl_slice data, void *user_data)
 {
+    struct call *call = user_data;
+
     (void)message;
     (void)data;
-    ask_again(user_data);
+    /* By the timer: asking may answer a client, whose next request would use the arena in which
+     * the message still is. */
+    kndl_timer_start(call->wait->timer, 0, 0);
 }
 
 int wait_begin(struct call *call, struct kndl_slice packed, struct kndl_error *err)
