@@ -260,6 +260,19 @@ static natsStatus connect_bus(struct kndl_bus *bus, const struct kndl_bus_option
     return s;
 }
 
+/* The closed callback comes on a thread of NATS's own; the bus must outlive it. */
+static void close_hard(struct kndl_bus *bus)
+{
+    struct timespec until = kndl_wait_until(DRAIN_MS);
+
+    natsConnection_Close(bus->nats);
+    pthread_mutex_lock(&bus->lock);
+    while (!bus->is_closed)
+        if (pthread_cond_timedwait(&bus->changed, &bus->lock, &until) != 0)
+            break;
+    pthread_mutex_unlock(&bus->lock);
+}
+
 int kndl_bus_open(const struct kndl_bus_options *options, struct kndl_bus **ret_bus,
                   struct kndl_error *err)
 {
@@ -274,6 +287,8 @@ int kndl_bus_open(const struct kndl_bus_options *options, struct kndl_bus **ret_
     natsStatus s = connect_bus(bus, options);
     if (s != NATS_OK) {
         atomic_store(&bus->closing, true);
+        if (bus->nats != NULL)
+            close_hard(bus);
         natsSubscription_Destroy(bus->replies);
         natsConnection_Destroy(bus->nats);
         free_bus(bus);
@@ -300,19 +315,6 @@ static bool drain(struct kndl_bus *bus)
     is_closed = bus->is_closed;
     pthread_mutex_unlock(&bus->lock);
     return is_closed;
-}
-
-/* The closed callback comes on a thread of NATS's own; the bus must outlive it. */
-static void close_hard(struct kndl_bus *bus)
-{
-    struct timespec until = kndl_wait_until(DRAIN_MS);
-
-    natsConnection_Close(bus->nats);
-    pthread_mutex_lock(&bus->lock);
-    while (!bus->is_closed)
-        if (pthread_cond_timedwait(&bus->changed, &bus->lock, &until) != 0)
-            break;
-    pthread_mutex_unlock(&bus->lock);
 }
 
 void kndl_bus_close(struct kndl_bus *bus)

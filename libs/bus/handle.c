@@ -85,17 +85,33 @@ static void read_trace(natsMsg *message, char trace[KNDL_TOKEN_CHARS_MAX + 1])
         kndl_id_new(trace);
 }
 
-/* FNV-1a of the Session's token: one Session, one worker. */
-static struct lane *raw_lane(struct server *server, const char *subject)
+/* FNV-1a of a token of the subject; 0 if there is none. */
+static uint32_t hash_token(const char *subject, unsigned index)
 {
-    char session[KNDL_TOKEN_CHARS_MAX + 1];
+    char token[KNDL_TOKEN_CHARS_MAX + 1];
     uint32_t hash = 2166136261u;
 
-    if (!kndl_subject_token(subject, server->service->pin_token - 1, session))
-        return NULL;
-    for (const char *c = session; *c != '\0'; c++)
+    if (!kndl_subject_token(subject, index, token))
+        return 0;
+    for (const char *c = token; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return &server->raw[hash % KNDL_RAW_WORKERS];
+    return hash == 0 ? 1 : hash;
+}
+
+/* One Session, one worker. NULL: the subject names no Session. */
+static struct lane *raw_lane(struct server *server, const char *subject)
+{
+    uint32_t hash = hash_token(subject, server->service->pin_token - 1);
+
+    return hash == 0 ? NULL : &server->raw[hash % KNDL_RAW_WORKERS];
+}
+
+/* Which Runner a message comes from, as its subject proves. */
+static uint32_t runner_of(const struct family *family, const char *subject)
+{
+    if (family->kind == KNDL_FAMILY_RPC)
+        return 0;
+    return hash_token(subject, family->kind == KNDL_FAMILY_RAW ? 3 : 2);
 }
 
 static void refuse(struct server *server, natsMsg *message, enum kndl_code code, const char *why)
@@ -137,6 +153,7 @@ void server_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, 
         .deadline_ms = read_deadline(message),
         .taken_us = kndl_clock_us(),
         .is_shared = family->kind == KNDL_FAMILY_RUNNER,
+        .runner = runner_of(family, subject),
     };
 
     (void)nats;

@@ -20,6 +20,20 @@ void lane_done(struct lane *lane)
     pthread_mutex_destroy(&lane->lock);
 }
 
+/* Only for Runners' jobs: a service's never waits for this. */
+static bool has_its_share(const struct lane *lane, const struct job *job)
+{
+    unsigned own = 0;
+
+    if (job->runner == 0)
+        return false;
+    if (job->is_shared && lane->shared_count >= KNDL_LANE_RUNNERS_MAX)
+        return true;
+    for (unsigned i = 0; i < lane->count; i++)
+        own += lane->jobs[(lane->first + i) % KNDL_LANE_MAX].runner == job->runner;
+    return own >= KNDL_LANE_RUNNER_MAX;
+}
+
 enum lane_verdict lane_put(struct lane *lane, const struct job *job)
 {
     enum lane_verdict verdict = LANE_TAKEN;
@@ -27,8 +41,7 @@ enum lane_verdict lane_put(struct lane *lane, const struct job *job)
     pthread_mutex_lock(&lane->lock);
     if (lane->ready == 0) {
         verdict = LANE_NOT_READY;
-    } else if (lane->count == KNDL_LANE_MAX ||
-               (job->is_shared && lane->shared_count == KNDL_LANE_RUNNERS_MAX)) {
+    } else if (lane->count == KNDL_LANE_MAX || has_its_share(lane, job)) {
         verdict = LANE_FULL;
     } else {
         lane->shared_count += job->is_shared;

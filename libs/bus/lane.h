@@ -13,8 +13,15 @@
 
 #include <nats/nats.h>
 
-/* Runners, which are many and less trusted, get no more than half of a lane. */
-enum { KNDL_LANE_MAX = 256, KNDL_LANE_RUNNERS_MAX = KNDL_LANE_MAX / 2 };
+/*
+ * Runners are many and less trusted: together they get no more than half of the lane for calls,
+ * and each of them no more than a quarter of any lane.
+ */
+enum {
+    KNDL_LANE_MAX = 256,
+    KNDL_LANE_RUNNERS_MAX = KNDL_LANE_MAX / 2,
+    KNDL_LANE_RUNNER_MAX = KNDL_LANE_MAX / 4,
+};
 
 struct family;
 
@@ -25,6 +32,7 @@ struct job {
     int64_t deadline_ms; /* kndl_clock_ms() */
     int64_t taken_us;    /* kndl_clock_us() */
     bool is_shared;      /* a Runner's, in a lane that others need too */
+    uint32_t runner;     /* hash of the Runner's id; 0: a service's */
 };
 
 enum lane_verdict { LANE_TAKEN, LANE_FULL, LANE_NOT_READY };

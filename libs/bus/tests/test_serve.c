@@ -128,8 +128,8 @@ static void count_open(const struct kndl_reply *reply, void *data)
     atomic_fetch_add(&counts[reply->err.code == KNDL_RESOURCE_EXHAUSTED], 1);
 }
 
-/* The Runners' half is full: a service still gets in. */
-static void runners_cannot_fill_a_queue(void **unused)
+/* A Runner's share is full: a service still gets in. */
+static void a_runner_cannot_fill_a_queue(void **unused)
 {
     enum { MORE = 10 };
     static struct asked waiting[KNDL_WORKERS];
@@ -149,7 +149,7 @@ static void runners_cannot_fill_a_queue(void **unused)
     for (unsigned i = 0; i < KNDL_WORKERS; i++)
         ask_mask(sessions, TEXT_WAIT, 60000, &waiting[i]);
     wait_for_busy(KNDL_WORKERS);
-    for (unsigned i = 0; i < KNDL_LANE_RUNNERS_MAX + MORE; i++)
+    for (unsigned i = 0; i < KNDL_LANE_RUNNER_MAX + MORE; i++)
         assert_int_equal(kndl_bus_send(runner, &request, count_open, counts, &err), 0);
     while (atomic_load(&counts[1]) < MORE)
         poll(NULL, 0, 1);
@@ -157,7 +157,7 @@ static void runners_cannot_fill_a_queue(void **unused)
     release_workers();
     wait_asked(&asked);
     assert_int_equal(asked.err.code, KNDL_OK);
-    while (atomic_load(&counts[0]) < KNDL_LANE_RUNNERS_MAX)
+    while (atomic_load(&counts[0]) < KNDL_LANE_RUNNER_MAX)
         poll(NULL, 0, 1);
     assert_int_equal(atomic_load(&counts[1]), MORE);
     for (unsigned i = 0; i < KNDL_WORKERS; i++)
@@ -481,7 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_actor_travels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_handler_wakes_a_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_queue_refuses_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(runners_cannot_fill_a_queue, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_runner_cannot_fill_a_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_past_its_deadline_is_not_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_kept_back_is_not_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(foreign_requests_are_refused_by_code, set_up, tear_down),
