@@ -152,6 +152,8 @@ int store_claim_delivery(struct store *store, struct kndl_arena *arena,
     return 0;
 }
 
+/* Locks go from the Session to what hangs on it: a run's row is changed twice here, and then
+ * PostgreSQL looks for its Session, which a report may hold that waits for the run. */
 static int settle_command(struct store *store, struct kndl_arena *arena,
                           const struct delivery *delivery, struct kndl_error *err)
 {
@@ -159,6 +161,8 @@ static int settle_command(struct store *store, struct kndl_arena *arena,
     struct kndl_rows rows;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_db_exec(store->db, "lock_session", arena, &rows, err,
+                     kndl_db_text(delivery->session_id)) < 0 ||
         kndl_db_exec(store->db, "take_command", arena, &rows, err, kndl_db_text(delivery->id)) < 0)
         return -1;
     if (delivery->kind == DELIVER_START &&

@@ -18,6 +18,9 @@ struct claimer {
     struct kndl_error err;
 };
 
+/* By all claimers so far. */
+static _Atomic size_t settled;
+
 static void *claim_all(void *data)
 {
     struct claimer *claimer = data;
@@ -34,6 +37,7 @@ static void *claim_all(void *data)
             strcpy(claimer->ids[claimer->count++], due->id);
         if (store_settle_delivery(claimer->store, arena, due, &claimer->err) < 0)
             break;
+        settled++;
     }
     kndl_arena_free(arena);
     return NULL;
@@ -108,6 +112,61 @@ static void four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time(v
     assert_int_equal(claim_with_four(), 0);
 }
 
+/* A Runner's reports: what it says of a start comes while the start is being settled. */
+struct reporter {
+    pthread_t thread;
+    struct store *store;
+    const char *const *ids;
+    _Atomic bool *stops;
+    struct kndl_error err;
+};
+
+static void *report_all(void *data)
+{
+    struct reporter *reporter = data;
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct changes changes = {0};
+
+    while (!*reporter->stops) {
+        const struct run_of run = {"r7", reporter->ids[settled % SESSIONS], 1};
+
+        if (store_report_step(reporter->store, arena, &run, "clone", 1, &changes, &reporter->err) <
+            0)
+            break;
+    }
+    kndl_arena_free(arena);
+    return NULL;
+}
+
+/* Was a deadlock: the one held a run's row and looked for its Session, the other the reverse. */
+static void reports_and_claims_are_never_in_each_others_way(void **state)
+{
+    enum { REPORTERS = 3 };
+    struct stage *stage = *state;
+    struct reporter reporters[REPORTERS] = {0};
+    const char *ids[SESSIONS];
+    _Atomic bool stops = false;
+
+    stage_attend(stage, "r7", NULL, 0);
+    for (size_t i = 0; i < SESSIONS; i++)
+        ids[i] = stage_make(stage, "ada", "r7", "");
+    settled = 0;
+    for (size_t i = 0; i < REPORTERS; i++) {
+        reporters[i].store = stage_connect();
+        reporters[i].ids = ids;
+        reporters[i].stops = &stops;
+        pthread_create(&reporters[i].thread, NULL, report_all, &reporters[i]);
+    }
+    assert_int_equal(claim_with_four(), SESSIONS);
+    stops = true;
+    for (size_t i = 0; i < REPORTERS; i++) {
+        pthread_join(reporters[i].thread, NULL);
+        store_close(reporters[i].store);
+        if (reporters[i].err.code != KNDL_OK)
+            fail_msg("%s", reporters[i].err.message);
+    }
+}
+
 /* A copy dies with what it claimed: ten seconds later it is due again, and may be repeated. */
 static void what_a_dead_copy_claimed_is_due_again(void **state)
 {
@@ -169,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_claimers_take_each_start_once),
         cmocka_unit_test(four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time),
+        cmocka_unit_test(reports_and_claims_are_never_in_each_others_way),
         cmocka_unit_test(what_a_dead_copy_claimed_is_due_again),
         cmocka_unit_test(a_runner_that_does_not_answer_delays_no_other),
         cmocka_unit_test(nothing_is_sent_to_a_runner_that_is_away),
