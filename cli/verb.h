@@ -39,6 +39,7 @@ extern const struct verb verb_ls;
 extern const struct verb verb_new;
 extern const struct verb verb_prompt;
 extern const struct verb verb_repos;
+extern const struct verb verb_resume;
 extern const struct verb verb_show;
 extern const struct verb verb_sleep;
 extern const struct verb verb_stop;
