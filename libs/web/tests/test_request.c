@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "client.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "server.h"
 
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 
 static int ask(struct server *server, const char *text, struct kndl_buf *all)
 {
-    return client_ask(server->port, text, strlen(text), all);
+    return kndl_raw_ask(server->port, text, strlen(text), all);
 }
 
 static void requests_on_one_connection_are_answered_in_order(void **state)
@@ -44,20 +44,20 @@ static void requests_on_one_connection_are_answered_in_order(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "abc");
     assert_null(strstr(head.data, "Connection: close"));
-    client_send(fd, "GET /path%20of?a=b%20c HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "GET /path%20of?a=b%20c HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "a=b%20c");
-    client_send(fd, "GET /peer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "GET /peer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "127.0.0.1");
     assert_non_null(strstr(head.data, "Connection: close"));
-    assert_int_equal(client_read_answer(fd, &head, &body), 0);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 0);
     close(fd);
 }
 
@@ -68,7 +68,7 @@ static void a_thousand_pipelined_requests_get_a_thousand_answers(void **state)
     BUF head = {0};
     BUF body = {0};
     char expected[16];
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
     for (int i = 0; i < 1000; i++)
         kndl_buf_printf(&all, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%d",
@@ -76,10 +76,10 @@ static void a_thousand_pipelined_requests_get_a_thousand_answers(void **state)
                         : i < 100 ? 2
                                   : 3,
                         i);
-    client_send_bytes(fd, all.data, all.size);
+    kndl_raw_send_bytes(fd, all.data, all.size);
     for (int i = 0; i < 1000; i++) {
         snprintf(expected, sizeof expected, "%d", i);
-        assert_int_equal(client_read_answer(fd, &head, &body), 200);
+        assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
         assert_string_equal(body.data, expected);
     }
     close(fd);
@@ -91,11 +91,11 @@ static void a_request_may_come_byte_by_byte(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
     for (size_t i = 0; i < strlen(text); i++)
-        client_send_bytes(fd, text + i, 1);
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+        kndl_raw_send_bytes(fd, text + i, 1);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "hello");
     close(fd);
 }
@@ -140,21 +140,21 @@ static void a_head_of_16_kib_is_the_most(void **state)
     while (text.size < 15 * 1024)
         kndl_buf_append_char(&text, 'a');
     kndl_buf_append_text(&text, "\r\n\r\n");
-    assert_int_equal(client_ask(server->port, text.data, text.size, &all), 200);
+    assert_int_equal(kndl_raw_ask(server->port, text.data, text.size, &all), 200);
 
     kndl_buf_clear(&text);
     kndl_buf_append_text(&text, "GET / HTTP/1.1\r\nHost: x\r\nCookie: ");
     while (text.size < 100 * 1024)
         kndl_buf_append_char(&text, 'a');
     kndl_buf_append_text(&text, "\r\n\r\n");
-    assert_int_equal(client_ask(server->port, text.data, text.size, &all), 431);
+    assert_int_equal(kndl_raw_ask(server->port, text.data, text.size, &all), 431);
 
     kndl_buf_clear(&text);
     kndl_buf_append_text(&text, "GET / HTTP/1.1\r\nHost: x\r\n");
     for (int i = 0; i < 10000; i++)
         kndl_buf_printf(&text, "x-%d: y\r\n", i);
     kndl_buf_append_text(&text, "\r\n");
-    assert_int_equal(client_ask(server->port, text.data, text.size, &all), 431);
+    assert_int_equal(kndl_raw_ask(server->port, text.data, text.size, &all), 431);
 }
 
 static void head_is_answered_like_get_without_a_body(void **state)
@@ -173,13 +173,13 @@ static void a_client_that_expects_it_is_told_to_go_on(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-                    "Content-Length: 3\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 100);
-    client_send(fd, "abc");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                      "Content-Length: 3\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 100);
+    kndl_raw_send(fd, "abc");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "abc");
     close(fd);
 }
@@ -195,17 +195,17 @@ static void an_answer_may_come_later_while_others_are_served(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
-    int other = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
+    int other = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    kndl_raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
     server_wait(server, &server->held_count, 1);
-    client_send(other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_int_equal(client_read_answer(other, &head, &body), 200);
+    kndl_raw_send(other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(other, &head, &body), 200);
     server_do(server, answer_held);
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "late");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200); /* the pipelined one */
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200); /* the pipelined one */
     assert_string_equal(body.data, "hello");
     close(fd);
     close(other);
@@ -214,16 +214,16 @@ static void an_answer_may_come_later_while_others_are_served(void **state)
 static void the_handler_hears_of_a_client_that_went_away(void **state)
 {
     struct server *server = *state;
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    kndl_raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
     server_wait(server, &server->held_count, 1);
     close(fd);
     server_wait(server, &server->aborted, 1);
 
     /* Before the request was whole there is nothing to hear of. */
-    fd = client_connect(server->port);
-    client_send(fd, "POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+    fd = kndl_raw_connect(server->port);
+    kndl_raw_send(fd, "POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
     close(fd);
     BUF all = {0};
     assert_int_equal(ask(server, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", &all),
@@ -236,12 +236,12 @@ static void a_big_answer_arrives_whole(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_int_equal(body.size, TEST_BIG_BYTES);
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "hello");
     close(fd);
 }
@@ -250,15 +250,15 @@ static void a_head_that_trickles_is_ended_at_its_deadline(void **state)
 {
     struct server *server = *state;
     BUF all = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET / HTTP/1.1\r\nHost: x\r\n");
+    kndl_raw_send(fd, "GET / HTTP/1.1\r\nHost: x\r\n");
     /* It never ends and never stops: twenty more seconds, a line in each. */
     for (int i = 0; i < 20; i++) {
         server_shift(server, 1000);
-        client_send(fd, "X: y\r\n");
+        kndl_raw_send(fd, "X: y\r\n");
     }
-    client_read_to_end(fd, &all);
+    kndl_raw_read_to_end(fd, &all);
     assert_memory_equal(all.data, "HTTP/1.1 408", 12);
     close(fd);
 }
@@ -267,15 +267,15 @@ static void a_body_that_does_not_come_is_ended_at_its_deadline(void **state)
 {
     struct server *server = *state;
     BUF all = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-                    "Content-Length: 9\r\n\r\n");
+    kndl_raw_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                      "Content-Length: 9\r\n\r\n");
     BUF head = {0};
     BUF body = {0};
-    assert_int_equal(client_read_answer(fd, &head, &body), 100);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 100);
     server_shift(server, 31000);
-    client_read_to_end(fd, &all);
+    kndl_raw_read_to_end(fd, &all);
     assert_memory_equal(all.data, "HTTP/1.1 408", 12);
     close(fd);
 }
@@ -286,12 +286,12 @@ static void a_client_that_says_nothing_is_let_go(void **state)
     BUF all = {0};
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    kndl_raw_send(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     server_shift(server, 61000);
-    client_read_to_end(fd, &all);
+    kndl_raw_read_to_end(fd, &all);
     assert_int_equal(all.size, 0);
     close(fd);
 }
@@ -299,9 +299,9 @@ static void a_client_that_says_nothing_is_let_go(void **state)
 static void a_client_that_never_reads_is_let_go(void **state)
 {
     struct server *server = *state;
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    kndl_raw_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     server_wait(server, &server->held_count, 1);
     server_do(server, answer_held); /* and with it, in the same breath, begins the big one */
     /* A byte more fails once the server has closed. */
@@ -404,7 +404,7 @@ static void servers_come_and_go_on_one_loop(void **state)
     for (int round = 0; round < 3; round++) {
         server_do(server, open_more);
         for (int i = 0; i < 50; i += 7)
-            assert_int_equal(client_ask(kndl_web_port(more[i]), text, strlen(text), &all), 200);
+            assert_int_equal(kndl_raw_ask(kndl_web_port(more[i]), text, strlen(text), &all), 200);
         server_do(server, close_more);
     }
     assert_int_equal(ask(server, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", &all),

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "client.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "server.h"
 
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
@@ -30,15 +30,30 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int open_socket(int port)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf head = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
+    int fd = kndl_raw_connect(port);
+
+    kndl_raw_send(fd, "GET /socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+                      "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 101);
+    assert_non_null(strstr(head.data, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
+    assert_non_null(strstr(head.data, "\r\nSec-WebSocket-Protocol: test\r\n"));
+    return fd;
+}
+
 /* The status with which the server closes, after which it ends the connection. */
 static int read_close(int fd)
 {
     BUF payload = {0};
     BUF rest = {0};
 
-    if (client_read_frame(fd, &payload) != 8 || payload.size != 2)
+    if (kndl_raw_read_frame(fd, &payload) != 8 || payload.size != 2)
         return -1;
-    client_read_to_end(fd, &rest);
+    kndl_raw_read_to_end(fd, &rest);
     return (unsigned char)payload.data[0] << 8 | (unsigned char)payload.data[1];
 }
 
@@ -48,13 +63,13 @@ static void frames_of_all_sizes_come_back(void **state)
     struct server *server = *state;
     char *bytes = kndl_alloc(1, 65536);
     BUF payload = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
     for (size_t i = 0; i < 65536; i++)
         bytes[i] = (char)(i * 7);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        client_send_frame(fd, 0x82, bytes, sizes[i]);
-        assert_int_equal(client_read_frame(fd, &payload), 2);
+        kndl_raw_send_frame(fd, 0x82, bytes, sizes[i]);
+        assert_int_equal(kndl_raw_read_frame(fd, &payload), 2);
         assert_int_equal(payload.size, sizes[i]);
         if (sizes[i] > 0)
             assert_memory_equal(payload.data, bytes, sizes[i]);
@@ -68,14 +83,14 @@ static void fragments_are_put_together_and_pings_answered(void **state)
 {
     struct server *server = *state;
     BUF payload = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
-    client_send_frame(fd, 0x02, "hel", 3);
-    client_send_frame(fd, 0x89, "you there?", 10);
-    client_send_frame(fd, 0x80, "lo", 2);
-    assert_int_equal(client_read_frame(fd, &payload), 10);
+    kndl_raw_send_frame(fd, 0x02, "hel", 3);
+    kndl_raw_send_frame(fd, 0x89, "you there?", 10);
+    kndl_raw_send_frame(fd, 0x80, "lo", 2);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 10);
     assert_memory_equal(payload.data, "you there?", 10);
-    assert_int_equal(client_read_frame(fd, &payload), 2);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 2);
     assert_int_equal(payload.size, 5);
     assert_memory_equal(payload.data, "hello", 5);
     close(fd);
@@ -91,11 +106,11 @@ static void a_frame_may_follow_the_handshake_at_once(void **state)
     BUF head = {0};
     BUF body = {0};
     BUF payload = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send_bytes(fd, text, sizeof text - 1);
-    assert_int_equal(client_read_answer(fd, &head, &body), 101);
-    assert_int_equal(client_read_frame(fd, &payload), 2);
+    kndl_raw_send_bytes(fd, text, sizeof text - 1);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 101);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 2);
     assert_memory_equal(payload.data, "hi", 2);
     close(fd);
 }
@@ -108,10 +123,10 @@ static void an_upgrade_may_be_refused(void **state)
     struct server *server = *state;
     BUF head = {0};
     BUF body = {0};
-    int fd = client_connect(server->port);
+    int fd = kndl_raw_connect(server->port);
 
-    client_send(fd, text);
-    assert_int_equal(client_read_answer(fd, &head, &body), 403);
+    kndl_raw_send(fd, text);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 403);
     close(fd);
     assert_int_equal(server_read(server, &server->opened), 0);
 }
@@ -136,9 +151,9 @@ static void what_no_client_should_send_closes_with_its_status(void **state)
     struct server *server = *state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int fd = client_open_socket(server->port);
+        int fd = open_socket(server->port);
 
-        client_send_bytes(fd, cases[i].bytes, cases[i].size);
+        kndl_raw_send_bytes(fd, cases[i].bytes, cases[i].size);
         assert_int_equal(read_close(fd), cases[i].status);
         close(fd);
         server_wait(server, &server->closed, (int)i + 1);
@@ -150,12 +165,12 @@ static void a_million_empty_fragments_are_not_kept(void **state)
 {
     struct server *server = *state;
     BUF many = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
-    client_send_frame(fd, 0x02, "", 0);
+    kndl_raw_send_frame(fd, 0x02, "", 0);
     for (int i = 0; i < 100000; i++)
         kndl_buf_append(&many, "\x00\x80\0\0\0\0", 6);
-    client_send_bytes(fd, many.data, many.size);
+    kndl_raw_send_bytes(fd, many.data, many.size);
     close(fd);
     server_wait(server, &server->closed, 1);
 }
@@ -172,13 +187,13 @@ static void a_ping_is_heard_back(void **state)
 {
     struct server *server = *state;
     BUF payload = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
     server_do(server, ping_and_listen);
-    assert_int_equal(client_read_frame(fd, &payload), 9);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 9);
     int64_t before_ms = heard_ms;
     server_shift(server, 1000);
-    client_send_frame(fd, 0x8a, "", 0);
+    kndl_raw_send_frame(fd, 0x8a, "", 0);
     while (heard_ms < before_ms + 1000)
         server_do(server, ping_and_listen);
     close(fd);
@@ -187,9 +202,9 @@ static void a_ping_is_heard_back(void **state)
 static void a_close_is_answered_with_its_status(void **state)
 {
     struct server *server = *state;
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
-    client_send_frame(fd, 0x88, "\x03\xe9", 2);
+    kndl_raw_send_frame(fd, 0x88, "\x03\xe9", 2);
     assert_int_equal(read_close(fd), 1001);
     close(fd);
     server_wait(server, &server->closed, 1);
@@ -206,13 +221,13 @@ static void the_server_may_close(void **state)
 {
     struct server *server = *state;
     BUF payload = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
     server_do(server, close_open);
-    assert_int_equal(client_read_frame(fd, &payload), 8);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 8);
     assert_memory_equal(payload.data, "\x03\xf5", 2);
-    client_send_frame(fd, 0x88, "\x03\xf5", 2);
-    assert_int_equal(client_read_frame(fd, &payload), -1);
+    kndl_raw_send_frame(fd, 0x88, "\x03\xf5", 2);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), -1);
     close(fd);
     server_wait(server, &server->closed, 1);
 }
@@ -220,7 +235,7 @@ static void the_server_may_close(void **state)
 static void a_client_that_does_not_answer_a_close_is_cut_off(void **state)
 {
     struct server *server = *state;
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
     server_do(server, close_open);
     server_shift(server, 6000);
@@ -247,13 +262,13 @@ static void the_queue_for_a_client_that_never_reads_is_capped(void **state)
 {
     struct server *server = *state;
     BUF all = {0};
-    int fd = client_open_socket(server->port);
+    int fd = open_socket(server->port);
 
     server_do(server, fill);
     assert_int_equal(server->refused_frames, 1);
     assert_true(queued <= TEST_QUEUE_BYTES_MAX + 16 * 10); /* and their headers */
     while (server_read(server, &server->drained) == 0)
-        client_read(fd, &all, all.size + 1024);
+        kndl_raw_read(fd, &all, all.size + 1024);
     server_do(server, fill); /* and it goes on */
     assert_int_equal(server->refused_frames, 2);
     close(fd);
@@ -267,7 +282,7 @@ static void stopping_the_server_says_goodbye_to_each(void **unused)
 
     (void)unused;
     server_start(&server, -1);
-    fd = client_open_socket(server.port);
+    fd = open_socket(server.port);
     server_wait(&server, &server.opened, 1);
     server_stop(&server);
     assert_int_equal(server.closed, 1);

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "../../../libs/web/tests/client.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/token.h"
 
@@ -237,7 +237,7 @@ int fixture_send(struct fixture *f, const struct ask_options *options)
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
     const char *method = options->method == NULL ? "POST" : options->method;
     const char *origin = options->origin;
-    int fd = client_connect(f->port);
+    int fd = kndl_raw_connect(f->port);
 
     if (origin != NULL && strcmp(origin, "own") == 0)
         origin = f->origin;
@@ -255,7 +255,7 @@ int fixture_send(struct fixture *f, const struct ask_options *options)
         kndl_buf_append_text(&out, options->extra);
     kndl_buf_append_text(&out, "\r\n");
     kndl_buf_append(&out, options->body.data, options->body.size);
-    client_send_bytes(fd, out.data, out.size);
+    kndl_raw_send_bytes(fd, out.data, out.size);
     return fd;
 }
 
@@ -263,7 +263,7 @@ int fixture_ask(struct fixture *f, const struct ask_options *options, struct knd
                 struct kndl_buf *body)
 {
     int fd = fixture_send(f, options);
-    int status = client_read_answer(fd, head, body);
+    int status = kndl_raw_read_answer(fd, head, body);
 
     close(fd);
     return status;

@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "../../../libs/web/tests/client.h"
 #include "fixture.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/token.h"
@@ -24,7 +25,7 @@
 #define WHO_AM_I "/kndl.repo_access.v1.RepoAccessService/WhoAmI"
 #define SESSION "abcdefghijklmnopqrstuvwxya"
 
-static bool hold_all; /* nobody answers yet */
+static atomic_bool hold_all; /* nobody answers yet */
 
 static bool answer(const struct fake_request *request, struct kndl_buf *out, struct kndl_error *err)
 {
@@ -281,14 +282,14 @@ static void what_is_too_long_is_413_and_431_with_connects_body(void **state)
     kndl_buf_printf(&text,
                     "POST " WHO_AM_I " HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n",
                     f->host);
-    assert_int_equal(client_ask(f->port, text.data, text.size, &all), 413);
+    assert_int_equal(kndl_raw_ask(f->port, text.data, text.size, &all), 413);
     assert_non_null(strstr(all.data, "{\"code\":\"resource_exhausted\""));
     kndl_buf_clear(&text);
     kndl_buf_printf(&text, "POST " WHO_AM_I " HTTP/1.1\r\nHost: %s\r\nCookie: ", f->host);
     while (text.size < 20000)
         kndl_buf_append_char(&text, 'a');
     kndl_buf_append_text(&text, "\r\n\r\n");
-    assert_int_equal(client_ask(f->port, text.data, text.size, &all), 431);
+    assert_int_equal(kndl_raw_ask(f->port, text.data, text.size, &all), 431);
     assert_non_null(strstr(all.data, "{\"code\":\"resource_exhausted\""));
 }
 
@@ -509,7 +510,7 @@ static void who_tries_tokens_is_slowed_down(void **state)
     int fd = fixture_send(f, &(struct ask_options){.path = WHO_AM_I, .bearer = "nonsense"});
     assert_int_equal(fixture_call(f, WHO_AM_I, "{}", &body), 200);
     assert_int_equal(recv(fd, (char[1]){0}, 1, MSG_DONTWAIT), -1);
-    assert_int_equal(client_read_answer(fd, &head, &body), 401);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 401);
     close(fd);
 }
 

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "../../../libs/web/tests/client.h"
 #include "fixture.h"
 #include "kndl/gateway/v1/frame.pb-c.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 
 #define G(name) Kndl__Gateway__V1__##name
@@ -177,7 +177,7 @@ static G(ServerFrame) * read_frame(int fd)
 {
     BUF payload = {0};
 
-    if (client_read_frame(fd, &payload) != 2)
+    if (kndl_raw_read_frame(fd, &payload) != 2)
         return NULL;
     return kndl__gateway__v1__server_frame__unpack(NULL, payload.size,
                                                    (const uint8_t *)payload.data);
@@ -209,7 +209,7 @@ static int connect_socket(struct fixture *f)
                                                    .cookie = fixture_web_token,
                                                    .extra = UPGRADE KNDL_PROTOCOL});
 
-    assert_int_equal(client_read_answer(fd, &head, &body), 101);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 101);
     assert_non_null(strstr(head.data, "\r\nSec-WebSocket-Protocol: kndl\r\n"));
     G(ServerFrame) *frame = READ(fd, WELCOME);
     assert_string_equal(frame->welcome->person_id, "ada");
@@ -223,7 +223,7 @@ static void say(int fd, G(ClientFrame) * frame)
     BUF packed = {0};
 
     fake_pack(&packed, &frame->base);
-    client_send_frame(fd, 0x82, packed.data, packed.size);
+    kndl_raw_send_frame(fd, 0x82, packed.data, packed.size);
 }
 
 static void say_open(int fd, uint32_t channel, const char *session, int64_t after_seq)
@@ -290,7 +290,7 @@ static void read_close(int fd, int status)
 {
     BUF payload = {0};
 
-    assert_int_equal(client_read_frame(fd, &payload), 8);
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 8);
     assert_int_equal((unsigned char)payload.data[0] << 8 | (unsigned char)payload.data[1], status);
 }
 
@@ -539,7 +539,7 @@ static void frames_that_no_page_sends_end_the_socket(void **state)
     struct fixture *f = *state;
     int fd = connect_socket(f);
 
-    client_send_frame(fd, 0x82, "\xff\xff\xff", 3);
+    kndl_raw_send_frame(fd, 0x82, "\xff\xff\xff", 3);
     read_close(fd, 4400);
     close(fd);
 
@@ -600,7 +600,7 @@ static void a_client_that_is_gone_without_a_word_is_let_go(void **state)
     BUF payload = {0};
 
     fixture_shift(f, 15000);
-    assert_int_equal(client_read_frame(fd, &payload), 9); /* a ping, which it does not answer */
+    assert_int_equal(kndl_raw_read_frame(fd, &payload), 9); /* a ping, which it does not answer */
     fixture_shift(f, 11000);
     read_close(fd, 4408);
     close(fd);

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "../../../libs/web/tests/client.h"
 #include "fixture.h"
 #include "kndl/gateway/v1/frame.pb-c.h"
 #include "kndl/mem.h"
+#include "kndl/raw_client.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
@@ -118,7 +118,7 @@ static void an_event_ends_the_waiting(void **state)
     assert_int_equal(fake_count("ListEvents"), 2);
     last_seq = 7;
     say_live(f);
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "{\"events\":[{\"seq\":\"7\"}],\"lastSeq\":\"7\"}");
     assert_int_equal(fake_count("ListEvents"), 3);
     close(fd);
@@ -133,7 +133,7 @@ static void waiting_ends_when_its_time_is_over(void **state)
     BUF body = {0};
     int fd = begin(f, WAIT("300"));
 
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     assert_string_equal(body.data, "{\"lastSeq\":\"6\"}");
     assert_int_equal(fake_count("ListEvents"), 2); /* and once more at the end */
     close(fd);
@@ -148,7 +148,7 @@ static void losing_access_ends_the_waiting(void **state)
 
     failure = KNDL_NOT_FOUND;
     say_live(f);
-    assert_int_equal(client_read_answer(fd, &head, &body), 404);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 404);
     close(fd);
 }
 
@@ -164,7 +164,7 @@ static void an_owner_that_is_away_for_a_moment_does_not(void **state)
     failure = KNDL_OK;
     last_seq = 7;
     say_live(f);
-    assert_int_equal(client_read_answer(fd, &head, &body), 200);
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
     close(fd);
 
     failure = KNDL_UNAVAILABLE;

@@ -1,4 +1,6 @@
-#include "client.h"
+/* A blocking client over raw sockets. */
+
+#include "kndl/raw_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +19,7 @@
 
 #include "kndl/mem.h"
 
-int client_connect(int port)
+int kndl_raw_connect(int port)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -34,7 +36,7 @@ int client_connect(int port)
     return fd;
 }
 
-void client_send_bytes(int fd, const void *data, size_t size)
+void kndl_raw_send_bytes(int fd, const void *data, size_t size)
 {
     const char *at = data;
 
@@ -48,9 +50,9 @@ void client_send_bytes(int fd, const void *data, size_t size)
     }
 }
 
-void client_send(int fd, const char *text)
+void kndl_raw_send(int fd, const char *text)
 {
-    client_send_bytes(fd, text, strlen(text));
+    kndl_raw_send_bytes(fd, text, strlen(text));
 }
 
 static ssize_t receive(int fd, struct kndl_buf *out, size_t most)
@@ -67,7 +69,7 @@ static ssize_t receive(int fd, struct kndl_buf *out, size_t most)
     return size;
 }
 
-bool client_read(int fd, struct kndl_buf *out, size_t size)
+bool kndl_raw_read(int fd, struct kndl_buf *out, size_t size)
 {
     while (out->size < size)
         if (receive(fd, out, size - out->size) <= 0)
@@ -75,7 +77,7 @@ bool client_read(int fd, struct kndl_buf *out, size_t size)
     return true;
 }
 
-void client_read_to_end(int fd, struct kndl_buf *out)
+void kndl_raw_read_to_end(int fd, struct kndl_buf *out)
 {
     while (receive(fd, out, 65536) > 0)
         ;
@@ -86,7 +88,7 @@ static int status_of(const char *text)
     return strncmp(text, "HTTP/1.1 ", 9) == 0 ? (int)strtol(text + 9, NULL, 10) : 0;
 }
 
-int client_read_answer(int fd, struct kndl_buf *head, struct kndl_buf *body)
+int kndl_raw_read_answer(int fd, struct kndl_buf *head, struct kndl_buf *body)
 {
     kndl_buf_clear(head);
     kndl_buf_clear(body);
@@ -95,37 +97,22 @@ int client_read_answer(int fd, struct kndl_buf *head, struct kndl_buf *body)
             return 0;
     const char *length = strstr(head->data, "Content-Length: ");
     if (length != NULL)
-        client_read(fd, body, (size_t)strtoul(length + 16, NULL, 10));
+        kndl_raw_read(fd, body, (size_t)strtoul(length + 16, NULL, 10));
     return status_of(head->data);
 }
 
-int client_ask(int port, const char *text, size_t size, struct kndl_buf *all)
+int kndl_raw_ask(int port, const char *text, size_t size, struct kndl_buf *all)
 {
-    int fd = client_connect(port);
+    int fd = kndl_raw_connect(port);
 
-    client_send_bytes(fd, text, size);
+    kndl_raw_send_bytes(fd, text, size);
     kndl_buf_clear(all);
-    client_read_to_end(fd, all);
+    kndl_raw_read_to_end(fd, all);
     close(fd);
     return status_of(kndl_buf_text(all));
 }
 
-int client_open_socket(int port)
-{
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf head = {0};
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
-    int fd = client_connect(port);
-
-    client_send(fd, "GET /socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
-                    "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
-    assert_int_equal(client_read_answer(fd, &head, &body), 101);
-    assert_non_null(strstr(head.data, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
-    assert_non_null(strstr(head.data, "\r\nSec-WebSocket-Protocol: test\r\n"));
-    return fd;
-}
-
-void client_send_frame(int fd, unsigned char first, const void *payload, size_t size)
+void kndl_raw_send_frame(int fd, unsigned char first, const void *payload, size_t size)
 {
     static const unsigned char mask[4] = {1, 2, 3, 4};
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
@@ -146,28 +133,28 @@ void client_send_frame(int fd, unsigned char first, const void *payload, size_t 
     kndl_buf_append(&out, mask, 4);
     for (size_t i = 0; i < size; i++)
         kndl_buf_append_char(&out, (char)(bytes[i] ^ mask[i & 3]));
-    client_send_bytes(fd, out.data, out.size);
+    kndl_raw_send_bytes(fd, out.data, out.size);
 }
 
-int client_read_frame(int fd, struct kndl_buf *payload)
+int kndl_raw_read_frame(int fd, struct kndl_buf *payload)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf head = {0};
     size_t size;
 
     kndl_buf_clear(payload);
-    if (!client_read(fd, &head, 2))
+    if (!kndl_raw_read(fd, &head, 2))
         return -1;
     size = (unsigned char)head.data[1];
     if (size >= 126) {
         size_t count = size == 126 ? 2 : 8;
 
-        if (!client_read(fd, &head, 2 + count))
+        if (!kndl_raw_read(fd, &head, 2 + count))
             return -1;
         size = 0;
         for (size_t i = 0; i < count; i++)
             size = size << 8 | (unsigned char)head.data[2 + i];
     }
-    if (!client_read(fd, payload, size))
+    if (!kndl_raw_read(fd, payload, size))
         return -1;
     return head.data[0] & 0x0f;
 }
