@@ -106,7 +106,7 @@ static const char *reason_of(enum kndl_code code)
 
 /* The confined process; says itself what went wrong, since its words are the last ones. */
 static _Noreturn void be_nobody(const char *const *args, const char *folder, uid_t uid,
-                                const char *token)
+                                const char *token, pid_t parent)
 {
     struct kndl_error err = {0};
     char code[16];
@@ -115,7 +115,7 @@ static _Noreturn void be_nobody(const char *const *args, const char *folder, uid
     if (enter(folder, uid, &err) == 0) {
         /* Changing uid forgets it. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (make_whole(args, token, &err) == 0)
+        if (getppid() == parent && make_whole(args, token, &err) == 0)
             _exit(0);
     }
     (void)snprintf(code, sizeof code, "%d", (int)err.code);
@@ -128,12 +128,13 @@ static int run_confined(const char *const *args, const char *folder, uid_t uid, 
                         size_t token_size, struct kndl_error *err)
 {
     int status = 0;
+    pid_t parent = getpid();
     pid_t pid = fork();
 
     if (pid < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "fork: %s", strerror(errno));
     if (pid == 0)
-        be_nobody(args, folder, uid, token_size > 0 ? token : NULL);
+        be_nobody(args, folder, uid, token_size > 0 ? token : NULL, parent);
     explicit_bzero(token, token_size);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -19,6 +19,7 @@
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "program.h"
+#include "verb.h"
 
 enum { ALLOW_ENTRIES_MAX = 64 };
 
@@ -209,13 +210,15 @@ static int start_slirp(const struct network *network, int router, struct kndl_er
 {
     char pid_text[16];
     int done;
-    pid_t anchor = fork();
+    pid_t anchor, parent = getpid();
 
+    anchor = fork();
     if (anchor < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "fork: %s", strerror(errno));
     if (anchor == 0) {
+        (void)close(VERB_SOCKET_FD);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (setns(router, CLONE_NEWNET) == 0 && raise(SIGSTOP) == 0)
+        if (getppid() == parent && setns(router, CLONE_NEWNET) == 0 && raise(SIGSTOP) == 0)
             (void)pause();
         _exit(1);
     }

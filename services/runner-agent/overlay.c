@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 
 #include "kndl/buf.h"
 #include "kndl/mem.h"
+#include "verb.h"
 
 enum { LAYERS_MAX = 64 };
 
@@ -38,12 +40,15 @@ int overlay_userns(uint32_t base, uint32_t count, int *ret_fd, struct kndl_error
     int ready[2];
     char path[64], byte = 0;
     int fd = -1;
-    pid_t pid;
+    pid_t pid, parent = getpid();
 
     if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "cannot fork: %s", strerror(errno));
     if (pid == 0) {
-        if (unshare(CLONE_NEWUSER) < 0)
+        /* Nobody waits for the end of this one, and it must not outlive who does. */
+        (void)close(VERB_SOCKET_FD);
+        if (unshare(CLONE_NEWUSER) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+            getppid() != parent)
             _exit(1);
         (void)!write(ready[1], "x", 1);
         (void)pause();

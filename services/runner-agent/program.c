@@ -155,7 +155,7 @@ int program_run(const struct program *program, struct kndl_error *err)
     char line[160];
     bool killed;
     int status;
-    pid_t pid;
+    pid_t pid, parent = getpid();
 
     if (input < 0 || out < 0 || (pid = fork()) < 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "cannot start %s: %s", program->argv[0],
@@ -163,6 +163,8 @@ int program_run(const struct program *program, struct kndl_error *err)
     if (pid == 0) {
         (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (getppid() != parent)
+            _exit(127);
         become(program->argv, program->env, program->cwd, program->netns, (int[]){input, out, out});
     }
     status = wait_for(program, pid, &killed);
