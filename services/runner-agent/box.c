@@ -92,7 +92,7 @@ static int read_spec(struct box *box, struct kndl_error *err)
     return 0;
 }
 
-static int open_locked(struct box *box, const char *name, enum box_how how, struct kndl_error *err)
+static int open_at(struct box *box, const char *name, enum box_how how, struct kndl_error *err)
 {
     char path[BOX_PATH_SIZE];
 
@@ -102,7 +102,7 @@ static int open_locked(struct box *box, const char *name, enum box_how how, stru
         return -1;
     if (access(box->dir, F_OK) < 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s does not exist", name);
-    if (lock(box, err) < 0)
+    if (how != BOX_LOOK && lock(box, err) < 0)
         return -1;
     return read_spec(box, err);
 }
@@ -116,7 +116,7 @@ int box_open(struct box *box, const char *name, enum box_how how, struct kndl_er
     if ((size_t)snprintf(box->dir, sizeof box->dir, "%s/sandboxes/%s", kndl_env_get("RUNNER_HOME"),
                          name) >= sizeof box->dir)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "RUNNER_HOME is too long a path");
-    if (open_locked(box, name, how, err) < 0) {
+    if (open_at(box, name, how, err) < 0) {
         box_done(box);
         return -1;
     }

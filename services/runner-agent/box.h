@@ -28,7 +28,11 @@ struct box {
     const char **args; /* the spec's "name=value", NULL-ended */
 };
 
-enum box_how { BOX_EXISTING, BOX_CREATE };
+enum box_how {
+    BOX_EXISTING,
+    BOX_CREATE,
+    BOX_LOOK, /* reads the spec only, and waits for nobody */
+};
 
 /* Waits for the lock. NOT_FOUND where it does not exist and is not to be made. */
 int box_open(struct box *box, const char *name, enum box_how how, struct kndl_error *err);

@@ -254,11 +254,6 @@ int sandbox_relay_socket(struct sandbox_host *host, const char *name, int *ret_f
     return hold_socket(name, ret_fd, err);
 }
 
-static uint16_t relay_port(void)
-{
-    return (uint16_t)strtoul(kndl_env_get("RUNNER_RELAY_PORT"), NULL, 10);
-}
-
 struct dial {
     sandbox_dial_fn fn;
     void *data;
@@ -286,8 +281,7 @@ void sandbox_dial(struct sandbox_host *host, const char *name, uint16_t port, sa
 
     *dial = (struct dial){fn, data};
     args_add(&args, "name", name);
-    /* The relay's is ours and no Forward's target: port 0 is refused by the kernel. */
-    args_add_number(&args, "port", port == relay_port() ? 0 : port);
+    args_add_number(&args, "port", port);
     (void)child_start(host->children, &(struct child_options){
                                           .verb = "sandbox-dial",
                                           .args = (const char *const *)args.items,
@@ -311,7 +305,7 @@ static void on_listener(void *data, struct child_message *message)
     uint16_t port = (uint16_t)child_number(message, "port");
     size_t i = listeners->count;
 
-    if (i == LISTENERS_MAX || port == relay_port())
+    if (i == LISTENERS_MAX)
         return;
     (void)snprintf(listeners->addresses[i], INET6_ADDRSTRLEN, "%s",
                    child_value(message, "address"));

@@ -32,6 +32,18 @@ static int find_init(const char *const *args, pid_t *ret_init, int *ret_pidfd,
     return 0;
 }
 
+/* The relay's port is ours: no listener of the guest's, and no Forward's target. 0: none. */
+static int find_relay_port(const char *const *args, uint64_t *ret_port, struct kndl_error *err)
+{
+    KNDL_CLEANUP(box_done) struct box box = {.lock = -1};
+
+    if (box_open(&box, verb_arg(args, "name"), BOX_LOOK, err) < 0)
+        return -1;
+    if (box.args == NULL)
+        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was never created", box.name);
+    return verb_arg_u64(box.args, "relay_port", UINT16_MAX, ret_port, err);
+}
+
 /* ----------------------------------------------------------------------------------- list */
 
 static void say_sandbox(void *data, const char *name)
@@ -104,7 +116,7 @@ static bool print_address(const char *hex, int family, char *ret_text, size_t si
     return inet_ntop(family, words, ret_text, (socklen_t)size) != NULL;
 }
 
-static void say_listeners(pid_t init, const char *file, int family, size_t *count)
+static void say_listeners(pid_t init, const char *file, int family, unsigned relay, size_t *count)
 {
     char path[64], line[512], local[64], address[INET6_ADDRSTRLEN], port_text[8];
     FILE *table;
@@ -118,7 +130,7 @@ static void say_listeners(pid_t init, const char *file, int family, size_t *coun
         size_t digits = family == AF_INET ? 8 : 32;
 
         if (sscanf(line, " %*u: %63[0-9A-F]:%x %*s %x", local, &port, &state) != 3 ||
-            state != TCP_LISTEN || strlen(local) != digits ||
+            state != TCP_LISTEN || port == relay || strlen(local) != digits ||
             !print_address(local, family, address, sizeof address))
             continue;
         (void)snprintf(port_text, sizeof port_text, "%u", port);
@@ -131,13 +143,14 @@ static void say_listeners(pid_t init, const char *file, int family, size_t *coun
 int namespace_listeners_run(const char *const *args, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
+    uint64_t relay;
     size_t count = 0;
     pid_t init;
 
-    if (find_init(args, &init, &pidfd, err) < 0)
+    if (find_init(args, &init, &pidfd, err) < 0 || find_relay_port(args, &relay, err) < 0)
         return -1;
-    say_listeners(init, "tcp", AF_INET, &count);
-    say_listeners(init, "tcp6", AF_INET6, &count);
+    say_listeners(init, "tcp", AF_INET, (unsigned)relay, &count);
+    say_listeners(init, "tcp6", AF_INET6, (unsigned)relay, &count);
     verb_done(-1, NULL);
     return 0;
 }
@@ -182,12 +195,15 @@ int namespace_dial_run(const char *const *args, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close) int pidfd = -1;
     KNDL_CLEANUP(kndl_close) int fd = -1;
-    uint64_t port;
+    uint64_t port, relay;
     pid_t init;
 
     if (verb_arg_u64(args, "port", UINT16_MAX, &port, err) < 0 ||
-        find_init(args, &init, &pidfd, err) < 0 || enter_network(init, err) < 0 ||
-        connect_to((uint16_t)port, &fd, err) < 0)
+        find_init(args, &init, &pidfd, err) < 0 || find_relay_port(args, &relay, err) < 0)
+        return -1;
+    if (port == relay)
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "port %u is kndl's own", (unsigned)port);
+    if (enter_network(init, err) < 0 || connect_to((uint16_t)port, &fd, err) < 0)
         return -1;
     verb_done(fd, NULL);
     return 0;

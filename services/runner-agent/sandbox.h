@@ -168,7 +168,8 @@ int sandbox_relay_socket(struct sandbox_host *host, const char *name, int *ret_f
                          struct kndl_error *err);
 
 /* A connection to a TCP port of the Sandbox's own 127.0.0.1. `fd` is the callback's to keep
- * (O_CLOEXEC, O_NONBLOCK), -1 on failure; UNAVAILABLE: refused. The relay's port is refused. */
+ * (O_CLOEXEC, O_NONBLOCK), -1 on failure; UNAVAILABLE: refused. PERMISSION_DENIED: the
+ * relay's. */
 typedef void (*sandbox_dial_fn)(void *data, const struct sandbox_answer *answer, int fd);
 void sandbox_dial(struct sandbox_host *host, const char *name, uint16_t port, sandbox_dial_fn fn,
                   void *data);

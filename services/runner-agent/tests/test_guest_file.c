@@ -1,6 +1,7 @@
 /*
  * A Sandbox's files are hostile: links, FIFOs, devices, huge and growing files, planted where the
- * Runner reads and writes. Nothing outside is read or written, and nothing waits.
+ * Runner reads and writes. Nothing outside is read or written, and nothing waits. LI-08: a purge
+ * leaves nothing.
  */
 
 #include "guest_file.h"

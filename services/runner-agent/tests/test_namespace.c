@@ -1,12 +1,15 @@
 /*
  * Real Sandboxes on this machine: what a guest's root can and cannot do, what a stop leaves, and
- * what outlives the Runner. CC-01: everything Claude Code does stays in its Sandbox.
+ * what outlives the Runner. CC-01: everything Claude Code does stays in its Sandbox. LI-02: a stop
+ * keeps the disks and nothing else. RE-01: one listener in each Sandbox's own loopback.
  */
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -174,6 +177,87 @@ static void two_sandboxes_never_see_each_other(void **unused)
 
     host_remove(&host, a);
     host_remove(&host, b);
+    host_done(&host);
+}
+
+/* ----------------------------------------------------------------- RUNNER_SANDBOX_ALLOW */
+
+/* Two listeners on an address of this host that is not its loopback; the first one is allowed. */
+static struct {
+    char address[INET_ADDRSTRLEN];
+    unsigned allowed;
+    unsigned other;
+} outside;
+
+static bool find_address(struct in_addr *ret_address)
+{
+    struct ifaddrs *all;
+    bool found = false;
+
+    assert_int_equal(getifaddrs(&all), 0);
+    for (struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+        struct sockaddr_in address;
+
+        if (at->ifa_addr == NULL || at->ifa_addr->sa_family != AF_INET ||
+            (at->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
+        memcpy(&address, at->ifa_addr, sizeof address);
+        *ret_address = address.sin_addr;
+        found = true;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+static unsigned listen_outside(struct in_addr where)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = where};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 16), 0); /* open until this process ends */
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    return ntohs(address.sin_port);
+}
+
+static int prepare(void **state)
+{
+    struct in_addr address;
+    char allow[64];
+
+    if (find_address(&address)) {
+        (void)inet_ntop(AF_INET, &address, outside.address, sizeof outside.address);
+        outside.allowed = listen_outside(address);
+        outside.other = listen_outside(address);
+        (void)snprintf(allow, sizeof allow, "%s:%u", outside.address, outside.allowed);
+        (void)setenv("RUNNER_SANDBOX_ALLOW", allow, 1);
+    }
+    return host_prepare(state);
+}
+
+static void only_what_is_allowed_of_the_hosts_networks_can_be_reached(void **unused)
+{
+    static const char try[] = "timeout 5 bash -c 'exec 3<>/dev/tcp/%s/%u'";
+    struct host host;
+    char name[64], workspace[256], script[256];
+
+    (void)unused;
+    if (outside.allowed == 0)
+        skip();
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    (void)snprintf(script, sizeof script, try, outside.address, outside.allowed);
+    assert_int_equal(host_bash(&host, name, script), 0);
+    (void)snprintf(script, sizeof script, try, outside.address, outside.other);
+    assert_int_equal(host_bash(&host, name, script), 1); /* refused, not waited for */
+    /* By the address that slirp4netns gives the host, neither of its own ports is reached. */
+    (void)snprintf(script, sizeof script, try, "10.0.2.2", outside.allowed);
+    assert_int_equal(host_bash(&host, name, script), 1);
+    host_remove(&host, name);
     host_done(&host);
 }
 
@@ -572,7 +656,7 @@ static void a_port_inside_is_seen_and_reached_but_not_the_relays(void **unused)
     assert_int_equal(host.answer.err.code, KNDL_UNAVAILABLE);
     sandbox_dial(host.sandboxes, name, 18080, on_dialed, &dialed);
     host_wait(&host);
-    assert_int_not_equal(host.answer.err.code, KNDL_OK);
+    assert_int_equal(host.answer.err.code, KNDL_PERMISSION_DENIED);
     host_remove(&host, name);
     host_done(&host);
 }
@@ -582,6 +666,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(cc_01_a_guest_is_root_of_its_own_world_only, host_sweep),
         cmocka_unit_test_teardown(two_sandboxes_never_see_each_other, host_sweep),
+        cmocka_unit_test_teardown(only_what_is_allowed_of_the_hosts_networks_can_be_reached,
+                                  host_sweep),
         cmocka_unit_test_teardown(limits_hold, host_sweep),
         cmocka_unit_test_teardown(li_02_a_stop_leaves_no_trace_but_the_disks, host_sweep),
         cmocka_unit_test_teardown(re_01_the_relays_socket_outlives_the_runner, host_sweep),
@@ -596,5 +682,5 @@ int main(int argc, char **argv)
 
     if (verb_main(argc, argv, &status))
         return status;
-    return cmocka_run_group_tests(tests, host_prepare, host_clean);
+    return cmocka_run_group_tests(tests, prepare, host_clean);
 }
