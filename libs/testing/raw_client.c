@@ -17,7 +17,13 @@
 
 #include <cmocka.h>
 
+#include "child.h"
 #include "kndl/mem.h"
+
+int kndl_raw_free_port(void)
+{
+    return child_free_port();
+}
 
 int kndl_raw_connect(int port)
 {

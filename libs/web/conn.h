@@ -40,6 +40,7 @@ struct kndl_web_request {
     struct kndl_buf text; /* the head, cut up */
     struct head head;
     struct kndl_buf body;
+    size_t counted; /* of web->body_bytes: the length of its body */
     int64_t received_us;
     void *data; /* the handler's */
 };
@@ -79,7 +80,8 @@ struct kndl_web {
     uv_timer_t sweeper; /* looks for deadlines that passed */
     struct conn *conns;
     size_t conn_count;
-    unsigned handles; /* not yet closed: it is freed after the last */
+    size_t body_bytes; /* of all requests, by what they said they have */
+    unsigned handles;  /* not yet closed: it is freed after the last */
     int port;
     bool is_closed;
     int64_t date_s; /* of which second `date` is */

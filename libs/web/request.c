@@ -64,6 +64,7 @@ void request_free(struct kndl_web_request *request)
 {
     if (request == NULL)
         return;
+    request->conn->web->body_bytes -= request->counted;
     kndl_buf_done(&request->text);
     kndl_buf_done(&request->body);
     free(request);
@@ -166,6 +167,8 @@ static void on_answered(struct conn *conn)
         conn_linger(conn);
         return;
     }
+    conn->web->body_bytes -= request->counted;
+    request->counted = 0;
     kndl_buf_clear(&request->body);
     if (request->body.capacity > BODY_BYTES_KEPT)
         kndl_buf_done(&request->body);
@@ -282,6 +285,12 @@ bool request_step_head(struct conn *conn)
         refuse(conn, 413, "the body is too long");
         return true;
     }
+    if (request->head.length > conn->web->options.bodies_bytes_max - conn->web->body_bytes) {
+        refuse(conn, 503, "too much is asked at once");
+        return true;
+    }
+    request->counted = request->head.length;
+    conn->web->body_bytes += request->counted;
     conn->keeps_alive = request->head.keep_alive;
     conn->state = CONN_BODY;
     conn_set_deadline(conn, CONN_BODY_MS);

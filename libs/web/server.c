@@ -13,6 +13,7 @@
 enum {
     BACKLOG = 512,
     CONNECTIONS_MAX = 12000,
+    BODIES_BYTES_MAX = 256 * 1024 * 1024,
     SWEEP_MS = 250,
 };
 
@@ -95,6 +96,8 @@ int kndl_web_open(struct kndl_loop *loop, const struct kndl_web_options *options
     web->options = *options;
     if (web->options.connections_max == 0)
         web->options.connections_max = CONNECTIONS_MAX;
+    if (web->options.bodies_bytes_max == 0)
+        web->options.bodies_bytes_max = BODIES_BYTES_MAX;
     uv_tcp_init(loop_uv(loop), &web->listener);
     uv_timer_init(loop_uv(loop), &web->sweeper);
     web->listener.data = web->sweeper.data = web;

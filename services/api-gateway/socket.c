@@ -396,6 +396,15 @@ void socket_abort(struct upgrade *upgrade)
     free(upgrade);
 }
 
+static int count_of(const struct gateway *gateway, const char *person)
+{
+    int count = 0;
+
+    for (struct socket *socket = gateway->sockets->first; socket != NULL; socket = socket->next)
+        count += strcmp(socket->principal.id, person) == 0;
+    return count;
+}
+
 static void let_in(struct gateway *gateway, struct kndl_web_request *request,
                    const struct principal *principal, const char *trace)
 {
@@ -403,7 +412,8 @@ static void let_in(struct gateway *gateway, struct kndl_web_request *request,
     struct kndl_error err;
     bool has_protocol = kndl_web_header(request, "sec-websocket-protocol") != NULL;
 
-    if (!rate_take(gateway, RATE_SOCKET, principal->id)) {
+    if (!rate_take(gateway, RATE_SOCKET, principal->id) ||
+        count_of(gateway, principal->id) >= SOCKETS_OF_PERSON_MAX) {
         kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
         answer_error(gateway, request, &err, trace);
         return;

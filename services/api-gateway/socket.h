@@ -11,7 +11,10 @@
 #include "kndl/gateway/v1/frame.pb-c.h"
 #include "people.h"
 
-enum { SOCKET_CHANNELS_MAX = 16 };
+enum {
+    SOCKET_CHANNELS_MAX = 16,
+    SOCKETS_OF_PERSON_MAX = 128,
+};
 
 /* With which a socket is closed; browsers tell them apart. */
 enum socket_close {

@@ -10,6 +10,9 @@
 
 #include "kndl/buf.h"
 
+/* A port of 127.0.0.1 that is free now. */
+int kndl_raw_free_port(void);
+
 /* To a port of 127.0.0.1. */
 int kndl_raw_connect(int port);
 void kndl_raw_send(int fd, const char *text);

@@ -280,6 +280,35 @@ static void a_body_that_does_not_come_is_ended_at_its_deadline(void **state)
     close(fd);
 }
 
+static void the_bodies_of_all_have_a_limit_together(void **state)
+{
+    static const char begin[] =
+        "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 65536\r\n\r\n";
+    struct server *server = *state;
+    BUF all = {0};
+    BUF head = {0};
+    BUF body = {0};
+    int fds[2];
+
+    for (int i = 0; i < 2; i++) {
+        fds[i] = kndl_raw_connect(server->port);
+        kndl_raw_send(fds[i], begin);
+        assert_int_equal(kndl_raw_read_answer(fds[i], &head, &body), 100);
+    }
+    assert_int_equal(ask(server, begin, &all), 503);
+    close(fds[0]);
+    int status = 503;
+    while (status == 503) { /* until the server heard of it */
+        int fd = kndl_raw_connect(server->port);
+
+        kndl_raw_send(fd, begin);
+        status = kndl_raw_read_answer(fd, &head, &body);
+        close(fd);
+    }
+    assert_int_equal(status, 100);
+    close(fds[1]);
+}
+
 static void a_client_that_says_nothing_is_let_go(void **state)
 {
     struct server *server = *state;
@@ -428,6 +457,7 @@ int main(void)
         WITH_SERVER(a_big_answer_arrives_whole),
         WITH_SERVER(a_head_that_trickles_is_ended_at_its_deadline),
         WITH_SERVER(a_body_that_does_not_come_is_ended_at_its_deadline),
+        WITH_SERVER(the_bodies_of_all_have_a_limit_together),
         WITH_SERVER(a_client_that_says_nothing_is_let_go),
         WITH_SERVER(a_client_that_never_reads_is_let_go),
         WITH_SERVER(it_listens_on_loopback_alone),

@@ -90,26 +90,6 @@ static void *run(void *data)
     return NULL;
 }
 
-/* A port that is free now; the public URL needs it before the gateway listens. */
-static int free_port(void)
-{
-    struct kndl_loop *loop = kndl_loop_new();
-    struct kndl_web_options options = {
-        .address = "127.0.0.1",
-        .listen_fd = -1,
-        .on_request = (void (*)(struct kndl_web_request *, void *))abort,
-    };
-    struct kndl_web *web;
-    int port;
-
-    if (kndl_web_open(loop, &options, &web, NULL) < 0)
-        fail();
-    port = kndl_web_port(web);
-    kndl_web_close(web);
-    kndl_loop_free(loop);
-    return port;
-}
-
 void fixture_start(struct fixture *f, fake_answer_fn rest)
 {
     struct settings settings = {.address = "127.0.0.1", .dev_login = true, .web_dir = ""};
@@ -126,7 +106,7 @@ void fixture_start(struct fixture *f, fake_answer_fn rest)
 
     if (dir != NULL)
         settings.web_dir = dir;
-    settings.port = f->port = free_port();
+    settings.port = f->port = kndl_raw_free_port(); /* the public URL needs it first */
     snprintf(f->host, sizeof f->host, "127.0.0.1:%d", f->port);
     snprintf(f->origin, sizeof f->origin, "http://127.0.0.1:%d", f->port);
     snprintf(settings.host, sizeof settings.host, "%s", f->host);
