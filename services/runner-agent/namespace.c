@@ -33,6 +33,8 @@ struct sandbox_host *sandbox_host_new(struct children *children)
 
 void sandbox_host_free(struct sandbox_host *host)
 {
+    if (host != NULL)
+        exec_forget_all(host);
     free(host);
 }
 

@@ -34,6 +34,7 @@ struct output {
 
 struct sandbox_process {
     struct sandbox_host *host;
+    struct sandbox_process *next;
     struct kndl_timer *timer; /* the deadline, or "it could not start" */
     struct output out;        /* not with stream */
     struct output err;
@@ -100,6 +101,33 @@ static void on_output(int fd, short events, void *data)
 
 /* ------------------------------------------------------------------------------------ end */
 
+static void free_process(struct sandbox_process *process)
+{
+    struct sandbox_process **at = &process->host->processes;
+
+    while (*at != process)
+        at = &(*at)->next;
+    *at = process->next;
+    stop_reading(&process->out);
+    stop_reading(&process->err);
+    kndl_timer_free(process->timer);
+    kndl_close(&process->stream_in);
+    kndl_close(&process->stream_out);
+    kndl_buf_done(&process->out.text);
+    kndl_buf_done(&process->err.text);
+    free(process);
+}
+
+void exec_forget_all(struct sandbox_host *host)
+{
+    while (host->processes != NULL) {
+        struct sandbox_process *process = host->processes;
+
+        child_forget(host->children, process->runtime > 0 ? process->runtime : process->pid);
+        free_process(process);
+    }
+}
+
 static void finish(struct sandbox_process *process)
 {
     struct sandbox_exit end = {.err = process->problem};
@@ -107,11 +135,6 @@ static void finish(struct sandbox_process *process)
     /* What it printed is in the pipes; a child of it may hold them open for ever. */
     read_some(&process->out);
     read_some(&process->err);
-    stop_reading(&process->out);
-    stop_reading(&process->err);
-    kndl_timer_free(process->timer);
-    kndl_close(&process->stream_in);
-    kndl_close(&process->stream_out);
     if (process->killed)
         (void)kndl_fail(&end.err, KNDL_DEADLINE_EXCEEDED, "the command took too long");
     if (end.err.code == KNDL_OK) {
@@ -122,9 +145,7 @@ static void finish(struct sandbox_process *process)
     end.errors = kndl_buf_slice(&process->err.text);
     if (process->on_exit != NULL)
         process->on_exit(process->data, &end);
-    kndl_buf_done(&process->out.text);
-    kndl_buf_done(&process->err.text);
-    free(process);
+    free_process(process);
 }
 
 static void on_end(void *data, int status)
@@ -287,6 +308,8 @@ struct sandbox_process *sandbox_exec(struct sandbox_host *host, const char *name
     struct sandbox_process *process = kndl_new0(struct sandbox_process);
 
     process->host = host;
+    process->next = host->processes;
+    host->processes = process;
     process->out.fd = process->err.fd = process->stream_in = process->stream_out = -1;
     process->stream = command->stream;
     process->on_start = on_start;

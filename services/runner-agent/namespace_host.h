@@ -9,9 +9,13 @@
 #include "sandbox.h"
 
 struct sandbox_host {
-    struct children *children; /* borrowed */
-    uint64_t execs;            /* commands so far; names their pid files */
+    struct children *children;         /* borrowed */
+    uint64_t execs;                    /* commands so far; names their pid files */
+    struct sandbox_process *processes; /* commands that run */
 };
+
+/* Forgets the commands that run, without callbacks; they go on. */
+void exec_forget_all(struct sandbox_host *host);
 
 /* "name=value" strings, owned, NULL-ended once one is there. */
 struct args {

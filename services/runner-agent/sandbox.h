@@ -33,7 +33,8 @@ enum { SANDBOX_NAME_CHARS_MAX = 63, SANDBOX_EXEC_INPUT_BYTES_MAX = 1024 * 1024 }
  * RUNNER_RELAY_PORT. */
 extern const struct kndl_env sandbox_env[];
 
-/* Loads nothing and starts nothing; sandbox_env must have been loaded. `children` is borrowed. */
+/* Loads nothing and starts nothing; sandbox_env must have been loaded. `children` is borrowed.
+ * Freeing forgets the commands that run, without callbacks: they go on, as Sandboxes do. */
 struct sandbox_host *sandbox_host_new(struct children *children);
 void sandbox_host_free(struct sandbox_host *host);
 

@@ -344,6 +344,45 @@ static void answer_once(int listener)
     kndl_close(&fd);
 }
 
+static void on_never(void *data, const struct sandbox_exit *end)
+{
+    (void)end;
+    fail_msg("%s", (const char *)data);
+}
+
+static void on_running(void *data, struct sandbox_process *process, int in, int out)
+{
+    struct host *host = data;
+
+    (void)process;
+    kndl_close(&in);
+    kndl_close(&out);
+    host->done = true;
+}
+
+static void a_runner_that_leaves_leaves_its_commands_running(void **unused)
+{
+    struct host host;
+    char name[64], workspace[256];
+
+    (void)unused;
+    host_init(&host);
+    host_name(&host, 'a', name);
+    host_folder(&host, "workspace", workspace);
+    host_create(&host, name, workspace);
+    host_start(&host, name);
+    sandbox_exec(
+        host.sandboxes, name,
+        &(struct sandbox_command){.argv = (const char *[]){"sleep", "321", NULL}, .stream = true},
+        on_running, on_never, &host);
+    host_wait(&host);
+    host_restart(&host);
+    assert_int_equal(host_bash(&host, name, "pgrep -xc sleep"), 0);
+    assert_string_equal(host.output, "2\n"); /* the init has one too */
+    host_remove(&host, name);
+    host_done(&host);
+}
+
 static void re_01_the_relays_socket_outlives_the_runner(void **unused)
 {
     struct host host;
@@ -670,6 +709,7 @@ int main(int argc, char **argv)
                                   host_sweep),
         cmocka_unit_test_teardown(limits_hold, host_sweep),
         cmocka_unit_test_teardown(li_02_a_stop_leaves_no_trace_but_the_disks, host_sweep),
+        cmocka_unit_test_teardown(a_runner_that_leaves_leaves_its_commands_running, host_sweep),
         cmocka_unit_test_teardown(re_01_the_relays_socket_outlives_the_runner, host_sweep),
         cmocka_unit_test_teardown(a_runner_that_starts_again_finds_its_sandboxes, host_sweep),
         cmocka_unit_test_teardown(a_start_that_fails_leaves_nothing_half_made, host_sweep),
