@@ -21,6 +21,8 @@ enum {
     PING_MS = 10000,
     PINGS_OUT_MAX = 2,
     DRAIN_MS = 5000,
+    /* libnats 3.4.1 takes a signature whose first byte is 0 for none: one sign-in of 256 fails. */
+    SIGN_IN_TRIES = 4,
     DELIVERY_THREADS = 4, /* of the process, shared by all subscriptions; callbacks don't block */
 };
 
@@ -98,7 +100,8 @@ int kndl_nats_fail(struct kndl_error *err, natsStatus status, const char *what)
     switch (status) {
     case NATS_CONNECTION_AUTH_FAILED:
     case NATS_NOT_PERMITTED:
-        return kndl_fail(err, KNDL_UNAUTHENTICATED, "NATS refuses the credentials: %s", what);
+        return kndl_fail(err, KNDL_UNAUTHENTICATED, "NATS refuses the credentials: %s: %s", what,
+                         nats_GetLastError(NULL));
     case NATS_MAX_PAYLOAD:
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the message is too large: %s", what);
     default:
@@ -284,7 +287,12 @@ int kndl_bus_open(const struct kndl_bus_options *options, struct kndl_bus **ret_
 
     pthread_once(&library_once, open_library);
     struct kndl_bus *bus = new_bus(options);
-    natsStatus s = connect_bus(bus, options);
+    natsStatus s = NATS_ERR;
+    for (int tries = 0; tries < SIGN_IN_TRIES; tries++) {
+        s = connect_bus(bus, options);
+        if (s != NATS_CONNECTION_AUTH_FAILED)
+            break;
+    }
     if (s != NATS_OK) {
         atomic_store(&bus->closing, true);
         if (bus->nats != NULL)
