@@ -41,6 +41,26 @@ struct boot {
 
 /* ---------------------------------------------------------------------------------- binds */
 
+/*
+ * What a guest's root makes there is the host's root's on disk, set-uid programs too. So nobody
+ * but root may come near: one of the folders above must be root's alone.
+ */
+static bool is_out_of_reach(const char *path)
+{
+    char above[BOX_PATH_SIZE];
+    struct stat about;
+    char *slash;
+
+    if ((size_t)snprintf(above, sizeof above, "%s", path) >= sizeof above)
+        return false;
+    while ((slash = strrchr(above, '/')) != NULL && slash != above) {
+        *slash = '\0';
+        if (stat(above, &about) == 0 && about.st_uid == 0 && (about.st_mode & 0077) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Clones `source` to binds/<n>, which is what the runtime is told. */
 static int add_bind(struct boot *boot, const char *source, const char *target, bool owned,
                     bool read_only, struct kndl_error *err)
@@ -56,6 +76,9 @@ static int add_bind(struct boot *boot, const char *source, const char *target, b
     if (lstat(source, &about) < 0 || (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode)))
         return kndl_fail(err, KNDL_FAILED_PRECONDITION,
                          "%s, for %s, is neither a file nor a folder", source, target);
+    if (owned && !is_out_of_reach(source))
+        return kndl_fail(err, KNDL_FAILED_PRECONDITION,
+                         "%s must lie in a folder that only root may enter (mode 0700)", source);
     (void)snprintf(leaf, sizeof leaf, "binds/%zu", boot->bind_count);
     box_path(boot->box, leaf, bind->source);
     if (S_ISDIR(about.st_mode)

@@ -68,7 +68,9 @@ void sandbox_probe(struct sandbox_host *host, sandbox_probe_fn fn, void *data);
 
 enum sandbox_mount_kind {
     SANDBOX_BIND_READ_ONLY, /* root's file or folder, shown as it is: Claude Code, the mod */
-    SANDBOX_BIND_OWNED,     /* a folder whose files are 0 on disk and root's inside: Workspace */
+    SANDBOX_BIND_OWNED,     /* a folder whose files are 0 on disk and root's inside: Workspace. It
+                               must lie beneath one that only root may enter, since a guest may
+                               leave root's set-uid programs in it */
     SANDBOX_FILE,           /* the bytes below, read-only, root's inside: /etc/gitconfig */
     SANDBOX_TMPFS,
 };

@@ -26,6 +26,17 @@
 #include "kndl/mem.h"
 #include "verb.h"
 
+/* Where only root may enter, as a Session's folder is. */
+static void make_workspace(const struct host *host, const char *leaf, char ret_path[256])
+{
+    char path[256], inner[200];
+
+    host_folder(host, "private", path);
+    assert_int_equal(chmod(path, 0700), 0);
+    (void)snprintf(inner, sizeof inner, "private/%s", leaf);
+    host_folder(host, inner, ret_path);
+}
+
 static bool output_has(const struct host *host, const char *text)
 {
     if (strstr(host->output, text) != NULL)
@@ -89,7 +100,7 @@ static void cc_01_a_guest_is_root_of_its_own_world_only(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
 
@@ -136,8 +147,8 @@ static void two_sandboxes_never_see_each_other(void **unused)
     host_init(&host);
     host_name(&host, 'a', a);
     host_name(&host, 'b', b);
-    host_folder(&host, "workspace-a", folder_a);
-    host_folder(&host, "workspace-b", folder_b);
+    make_workspace(&host, "workspace-a", folder_a);
+    make_workspace(&host, "workspace-b", folder_b);
     host_create(&host, a, folder_a);
     host_create(&host, b, folder_b);
     host_start(&host, a);
@@ -247,7 +258,7 @@ static void only_what_is_allowed_of_the_hosts_networks_can_be_reached(void **unu
         skip();
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     (void)snprintf(script, sizeof script, try, outside.address, outside.allowed);
@@ -269,7 +280,7 @@ static void limits_hold(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     /* 64 MiB: 200 MiB are too much. */
@@ -295,7 +306,7 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     /* Another one, which must not keep anything of it. */
@@ -368,7 +379,7 @@ static void a_runner_that_leaves_leaves_its_commands_running(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     sandbox_exec(
@@ -393,7 +404,7 @@ static void re_01_the_relays_socket_outlives_the_runner(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &first, &err), -1);
     assert_int_equal(err.code, KNDL_NOT_FOUND);
@@ -469,7 +480,7 @@ static void a_runner_that_starts_again_finds_its_sandboxes(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(state_of(&host, name), SANDBOX_STOPPED);
     host_start(&host, name);
@@ -498,7 +509,7 @@ static void a_start_that_fails_leaves_nothing_half_made(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace-gone", workspace);
+    make_workspace(&host, "workspace-gone", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(rmdir(workspace), 0);
     sandbox_start(host.sandboxes, name, host_on_answer, &host);
@@ -508,7 +519,13 @@ static void a_start_that_fails_leaves_nothing_half_made(void **unused)
     assert_non_null(strstr(host.answer.err.message, "workspace"));
     assert_false(exists("/run/netns", name));
     assert_false(any_process_of(name));
-    host_folder(&host, "workspace-gone", workspace);
+    host_folder(&host, "workspace-open", workspace);
+    host_create(&host, name, workspace);
+    sandbox_start(host.sandboxes, name, host_on_answer, &host);
+    host_wait(&host);
+    assert_non_null(strstr(host.answer.err.message, "only root may enter"));
+    make_workspace(&host, "workspace-gone", workspace);
+    host_create(&host, name, workspace);
     host_start(&host, name); /* Retry works once the cause is gone */
     host_remove(&host, name);
 
@@ -536,7 +553,7 @@ static void a_start_that_was_killed_half_way_is_cleared_up(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     (void)snprintf(argument, sizeof argument, "name=%s", name);
     /* Wherever it is by then: nothing is said of how far it comes. */
     for (int ms = 5; ms <= 150; ms += 12) {
@@ -570,7 +587,7 @@ static void a_command_gets_its_input_and_its_exit_is_told(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     assert_int_equal(host_bash(&host, name, "echo out; echo err >&2; exit 7"), 7);
@@ -619,7 +636,7 @@ static void a_command_can_be_talked_to(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     sandbox_exec(host.sandboxes, name,
@@ -669,7 +686,7 @@ static void a_port_inside_is_seen_and_reached_but_not_the_relays(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    host_folder(&host, "workspace", workspace);
+    make_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     /* perl is in every Debian; it listens, and says so by a file. */
