@@ -175,6 +175,8 @@ static int clone_by_host(const char *const *args, const char *folder, struct knd
                             "http.lowSpeedTime=120",
                             "clone",
                             "--quiet",
+                            "--no-hardlinks",
+                            "--template=",
                             "--origin",
                             "origin"};
     struct program git = {
@@ -183,9 +185,11 @@ static int clone_by_host(const char *const *args, const char *folder, struct knd
         .deadline_ms = HOST_GIT_MS,
         .on_wait = still_wanted,
     };
-    size_t at = 17;
+    size_t at = 0;
 
     (void)snprintf(home, sizeof home, "HOME=%s", owner == NULL ? "/" : owner->pw_dir);
+    while (argv[at] != NULL)
+        at++;
     if (base[0] != '\0') {
         argv[at++] = "--branch";
         argv[at++] = base;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <git2.h>
@@ -210,6 +211,8 @@ int git_exclude(const char *path, const char *lines, struct kndl_error *err)
     char file[512];
     KNDL_CLEANUP(kndl_close) int fd = -1;
 
+    (void)snprintf(file, sizeof file, "%s/.git/info", path);
+    (void)mkdir(file, 0755);
     (void)snprintf(file, sizeof file, "%s/.git/info/exclude", path);
     fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0 || write(fd, lines, strlen(lines)) != (ssize_t)strlen(lines))

@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,8 +179,13 @@ static void serve(const char *folder, unsigned port, int fd)
     if (in == NULL || !read_head(in, &request))
         return;
     read_body(in, &request, &body);
-    if (strncmp(request.path, "/stuck.git", 10) == 0)
+    if (strncmp(request.path, "/stuck.git", 10) == 0) {
+        char path[300];
+
+        (void)snprintf(path, sizeof path, "%s/stuck", folder);
+        (void)mkdir(path, 0700);
         (void)pause();
+    }
     if (strncmp(request.path, "/moved.git", 10) == 0) {
         dprintf(fd,
                 "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\nLocation: "

@@ -4,7 +4,7 @@
  * A git host for tests: git's own http-backend behind a small HTTP server in a process of its own.
  * It wants x-access-token and TOKEN, and has one Repo, /hello.git, with a file README and links
  * that lead out of it. /moved.git redirects there by another name of this host; /stuck.git never
- * answers.
+ * answers, and makes a folder "stuck" when it was asked.
  */
 
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* A new Workspace: GI-06, and what holds while an untrusted Repo is cloned. */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -243,6 +244,88 @@ static void a_clone_without_progress_is_ended(void **unused)
     clear_scene(&scene);
 }
 
+/* The number behind a key of /proc/PID/status, in that base; -1: not there. */
+static long long status_of(const char *pid, const char *key, int base)
+{
+    char path[64], line[256];
+    long long value = -1;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s/status", pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0)
+            value = strtoll(line + strlen(key), NULL, base);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    return value;
+}
+
+/* Does that file of /proc/PID hold the text? */
+static bool proc_has(const char *pid, const char *file, const char *text)
+{
+    char path[64];
+    static char bytes[64 * 1024];
+    ssize_t size;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s/%s", pid, file);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    size = fd < 0 ? 0 : read(fd, bytes, sizeof bytes);
+    kndl_close(&fd);
+    return size > 0 && memmem(bytes, (size_t)size, text, strlen(text)) != NULL;
+}
+
+static void a_clone_is_nobody_and_shows_its_token_to_nobody(void **unused)
+{
+    struct scene scene;
+    char url[320], directory[320], stuck[300];
+    struct dirent *entry;
+    struct child *child;
+    size_t nobodies = 0;
+    DIR *processes;
+
+    (void)unused;
+    set_scene(&scene, "stuck.git");
+    (void)snprintf(url, sizeof url, "url=%s", scene.url);
+    (void)snprintf(directory, sizeof directory, "directory=%s", scene.workspace);
+    (void)snprintf(stuck, sizeof stuck, "%s/stuck", scene.repos);
+    child = child_start(scene.host.children,
+                        &(struct child_options){
+                            .verb = "clone",
+                            .args = (const char *[]){"name=kt-clone", url, directory, NULL},
+                            .input = kndl_slice_of(GIT_HOST_TOKEN),
+                            .on_end = on_end,
+                            .data = &scene.host,
+                        });
+    while (access(stuck, F_OK) < 0)
+        (void)usleep(1000);
+    processes = opendir("/proc");
+    while ((entry = readdir(processes)) != NULL) {
+        const char *pid = entry->d_name;
+
+        if (pid[0] < '0' || pid[0] > '9' || strtol(pid, NULL, 10) == getpid())
+            continue;
+        assert_false(proc_has(pid, "cmdline", GIT_HOST_TOKEN));
+        assert_false(proc_has(pid, "environ", GIT_HOST_TOKEN));
+        if (!proc_has(pid, "cmdline", directory) || status_of(pid, "Uid:", 10) == 0)
+            continue;
+        nobodies++;
+        assert_true(status_of(pid, "Uid:", 10) > 1700000000);
+        assert_true(status_of(pid, "Uid:", 10) < 1700065536);
+        assert_int_equal(status_of(pid, "CapEff:", 16), 0);
+        assert_int_equal(status_of(pid, "CapPrm:", 16), 0);
+        assert_int_equal(status_of(pid, "NoNewPrivs:", 10), 1);
+    }
+    (void)closedir(processes);
+    assert_int_equal(nobodies, 1);
+    child_kill(child);
+    host_wait(&scene.host);
+    assert_int_equal(scene.host.answer.err.code, KNDL_CANCELLED);
+    clear_scene(&scene);
+}
+
 static void gi_06_without_the_app_the_hosts_own_git_clones(void **unused)
 {
     struct scene scene;
@@ -269,6 +352,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_repo_that_cannot_be_cloned_says_why_and_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_told_as_such),
         cmocka_unit_test(a_clone_without_progress_is_ended),
+        cmocka_unit_test(a_clone_is_nobody_and_shows_its_token_to_nobody),
         cmocka_unit_test(gi_06_without_the_app_the_hosts_own_git_clones),
     };
     int status;
