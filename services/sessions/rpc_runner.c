@@ -110,6 +110,13 @@ static int attend(struct kndl_call *call, const V1(AttendRequest) *req, V1(Atten
 
 /* ---- runs ---- */
 
+/* A word for programs. */
+static bool is_code(const char *text)
+{
+    return strlen(text) <= NAME_BYTES_MAX &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
 static int report_step(struct kndl_call *call, const V1(ReportStepRequest) *req,
                        V1(ReportStepResponse) *resp)
 {
@@ -167,7 +174,7 @@ static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *re
     struct changes changes = {0};
 
     if ((int)req->cause < END_COMMANDED || (int)req->cause > END_LOST || req->last_n < 0 ||
-        strlen(req->reason_code) > NAME_BYTES_MAX)
+        !is_code(req->reason_code))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the report names no end of a run");
 
     /* Whose it is comes first: a Session of another Runner is nothing to ask the redactor about. */

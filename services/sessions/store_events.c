@@ -233,9 +233,24 @@ static int derive_after(struct edit *edit, const V1(Event) *event, struct kndl_e
     return 0;
 }
 
-/* States are ours to tell; a Runner that tells one, or nothing, is passed over. */
+/* Claude Code's handles are short; what is not would not fit an index, or a StartRun. */
+static bool is_handle(const char *text)
+{
+    enum { HANDLE_BYTES_MAX = 200 };
+
+    return strlen(text) <= HANDLE_BYTES_MAX;
+}
+
+/* States are ours to tell. A Runner that tells one, or nothing, or with handles that Claude Code
+ * never made, is passed over. */
 static bool is_from_claude(const V1(Event) *event)
 {
+    if (!is_handle(event->subagent_id) || !is_handle(event->source_id))
+        return false;
+    if (event->kind_case == KIND(QUESTION))
+        return is_handle(event->question->id);
+    if (event->kind_case == KIND(TURN_STARTED))
+        return is_handle(event->turn_started->turn_id);
     return event->kind_case != KIND(_NOT_SET) && event->kind_case != KIND(STATE_CHANGED);
 }
 

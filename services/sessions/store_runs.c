@@ -310,7 +310,8 @@ int store_report_prompt(struct store *store, struct kndl_arena *arena, const str
         return -1;
     switch (outcome) {
     case PROMPT_STARTED:
-        done = edit_deliver_prompt(&edit, prompt_id, true, err);
+        done = edit_deliver_prompt(&edit, prompt_id,
+                                   number == edit.session.run && row.phase == PHASE_RUNNING, err);
         break;
     case PROMPT_REFUSED:
         done = end_handed(&edit, prompt_id, PROMPT_STATE(REFUSED), reason, err);

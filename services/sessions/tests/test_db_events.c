@@ -141,6 +141,23 @@ static void a_runner_cannot_tell_a_state(void **state)
     assert_int_equal(stage_read(stage, id).state, LIFE(ACTIVE));
 }
 
+/* Nor make rows that no index holds: one such Event would block all that come after it. */
+static void handles_that_claude_code_never_made_are_passed_over(void **state)
+{
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    static char big[10001];
+    Kndl__Event__V1__Event **events;
+
+    memset(big, 'x', sizeof big - 1);
+    Kndl__Event__V1__Event *said[] = {stage_subagent(stage, big), stage_question(stage, big),
+                                      stage_turn_started(stage, big, ""),
+                                      stage_text(stage, "after them")};
+    assert_int_equal(stage_append(stage, "r1", id, 1, said, 4), 5);
+    assert_int_equal(stage_events(stage, id, &events), 3);
+    assert_string_equal(events[2]->text->text, "after them");
+}
+
 /* What a run says after it was settled is history and changes nothing (decisions 5). */
 static void late_events_of_an_older_run_are_history_alone(void **state)
 {
@@ -459,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_batch_with_an_older_mod_token_stores_nothing),
         cmocka_unit_test(a_runner_appends_to_its_own_sessions_alone),
         cmocka_unit_test(a_runner_cannot_tell_a_state),
+        cmocka_unit_test(handles_that_claude_code_never_made_are_passed_over),
         cmocka_unit_test(late_events_of_an_older_run_are_history_alone),
         cmocka_unit_test(ev_02_a_prompt_is_handed_and_then_delivered),
         cmocka_unit_test(ev_02_the_next_prompt_waits_for_the_turn_of_the_first),
