@@ -98,6 +98,9 @@ void store_session_of(const struct kndl_rows *rows, size_t row, struct session *
 Kndl__Sessions__V1__QueuedPrompt *store_prompt_of(const struct kndl_rows *rows, size_t row,
                                                   struct kndl_arena *arena);
 
+/* secrets' PutAssignmentRequest.Phase, from a start on */
+enum { ASSIGN_STARTING = 2, ASSIGN_ACTIVE = 3, ASSIGN_ENDED = 4, ASSIGN_SETTLED = 5 };
+
 /* sessions.run.phase */
 enum { PHASE_DUE = 1, PHASE_TAKEN = 2, PHASE_RUNNING = 3, PHASE_ENDED = 4, PHASE_SETTLED = 5 };
 

@@ -4,8 +4,6 @@
 
 #include "edit.h"
 
-enum { ASSIGN_STARTING = 2 };
-
 static int claim_prompt(struct store *store, struct kndl_arena *arena, struct delivery *delivery,
                         bool *ret_found, struct changes *changes, struct kndl_error *err)
 {

@@ -32,19 +32,86 @@ static const struct attended *find_attended(const struct attendance *attendance,
     return NULL;
 }
 
-/* What a Frozen Session is when its run is there. */
-static life_state state_of(const struct session *session, enum run_phase phase)
+/* What is known of a run when its Runner speaks of it. */
+struct known {
+    life_state state; /* of its Session */
+    bool is_current;  /* its Session's newest */
+    int64_t phase;    /* sessions.run.phase */
+    bool is_long_taken;
+};
+
+enum verdict { AS_IT_SHOULD, LOST, STARTS, RUNS, STOPS };
+
+/* Compares a run with what its Runner says of it (NULL: nothing). A run that was up and that is
+ * STARTING again is being taken back by a Runner that restarted: it waits until that is done. */
+static enum verdict judge(const struct known *known, const struct attended *there)
 {
-    if (phase == RUN_STOPPING)
-        return LIFE(GOING_TO_SLEEP);
-    if (phase == RUN_STARTING && session->frozen_from == LIFE(STARTING))
-        return LIFE(STARTING);
-    if (phase == RUN_STARTING)
-        return LIFE(WAKING);
-    return LIFE(ACTIVE);
+    bool is_frozen = known->state == LIFE(FROZEN);
+    bool is_start = known->state == LIFE(STARTING) || known->state == LIFE(WAKING);
+
+    if (there == NULL && known->phase > PHASE_DUE)
+        return known->is_long_taken ? LOST : AS_IT_SHOULD;
+    if (!known->is_current || known->phase >= PHASE_ENDED)
+        return AS_IT_SHOULD;
+    if (there == NULL)
+        return is_frozen ? STARTS : AS_IT_SHOULD;
+    switch (there->phase) {
+    case RUN_STARTING:
+        return is_frozen && known->phase < PHASE_RUNNING ? STARTS : AS_IT_SHOULD;
+    case RUN_RUNNING:
+        if (is_start && (known->phase == PHASE_RUNNING || known->is_long_taken))
+            return RUNS; /* its report was lost */
+        return is_frozen ? RUNS : AS_IT_SHOULD;
+    case RUN_STOPPING:
+        return is_frozen ? STOPS : AS_IT_SHOULD;
+    case RUN_ENDED:
+        break; /* its Events and its report are on their way */
+    }
+    return AS_IT_SHOULD;
 }
 
-/* Compares one run with what its Runner says of it (NULL: nothing). */
+static int end_lost(struct edit *edit, int64_t run, struct run_row *row, struct kndl_error *err)
+{
+    const struct ending ending = {
+        .last_n = row->last_n,
+        .cause = END_LOST,
+        .reason_code = "",
+        .reason = "",
+        .last_output = "",
+        .conversation_exists = row->phase == PHASE_RUNNING,
+    };
+
+    if (row->phase < PHASE_ENDED)
+        return edit_mark_ended(edit, run, &ending, row, err);
+    row->ended_n = row->last_n;
+    return edit_end_run(edit, run, row, err);
+}
+
+static int act(struct edit *edit, enum verdict verdict, int64_t run, struct run_row *row,
+               struct kndl_error *err)
+{
+    bool was_starting = edit->session.frozen_from == LIFE(STARTING);
+    struct kndl_rows rows;
+
+    switch (verdict) {
+    case AS_IT_SHOULD:
+        break;
+    case LOST:
+        return end_lost(edit, run, row, err);
+    case STARTS:
+        return edit_thaw(edit, was_starting ? LIFE(STARTING) : LIFE(WAKING), err);
+    case RUNS:
+        edit->session.was_active = true;
+        if (edit_exec(edit, "set_run_phase", &rows, err, kndl_db_text(edit->session.id),
+                      kndl_db_i64(run), kndl_db_i64(PHASE_RUNNING), kndl_db_i64(ASSIGN_ACTIVE)) < 0)
+            return -1;
+        return edit_thaw(edit, LIFE(ACTIVE), err);
+    case STOPS:
+        return edit_thaw(edit, LIFE(GOING_TO_SLEEP), err);
+    }
+    return 0;
+}
+
 static int reconcile(struct store *store, struct kndl_arena *arena, const char *session_id,
                      int64_t run, const struct attended *there, struct changes *changes,
                      struct kndl_error *err)
@@ -59,33 +126,14 @@ static int reconcile(struct store *store, struct kndl_arena *arena, const char *
     if (!found || row.phase >= PHASE_SETTLED)
         return 0;
 
-    bool is_frozen = edit.session.state == LIFE(FROZEN) && run == edit.session.run;
-    bool is_lost = there == NULL && row.phase > PHASE_DUE &&
-                   row.taken_at_ms <= edit.session.now_ms - LOST_AFTER_MS;
-
-    if (is_lost && row.phase == PHASE_ENDED) {
-        row.ended_n = row.last_n;
-        if (edit_end_run(&edit, run, &row, err) < 0)
-            return -1;
-    } else if (is_lost) {
-        struct ending ending = {
-            .last_n = row.last_n,
-            .cause = END_LOST,
-            .reason_code = "",
-            .reason = "",
-            .last_output = "",
-            .conversation_exists = row.phase == PHASE_RUNNING,
-        };
-        if (edit_mark_ended(&edit, run, &ending, &row, err) < 0)
-            return -1;
-    } else if (is_frozen && there == NULL && row.phase == PHASE_DUE) {
-        life_state was = edit.session.frozen_from;
-        if (edit_thaw(&edit, was == LIFE(STARTING) ? was : LIFE(WAKING), err) < 0)
-            return -1;
-    } else if (is_frozen && there != NULL && there->phase != RUN_ENDED) {
-        if (edit_thaw(&edit, state_of(&edit.session, there->phase), err) < 0)
-            return -1;
-    }
+    const struct known known = {
+        .state = edit.session.state,
+        .is_current = run == edit.session.run,
+        .phase = row.phase,
+        .is_long_taken = row.taken_at_ms <= edit.session.now_ms - LOST_AFTER_MS,
+    };
+    if (act(&edit, judge(&known, there), run, &row, err) < 0)
+        return -1;
     return edit_commit(&edit, changes, err);
 }
 
@@ -160,11 +208,15 @@ int store_attend(struct store *store, struct kndl_arena *arena, const struct att
         const char *session_id = kndl_row_text(&runs, i, 0);
         int64_t run = kndl_row_i64(&runs, i, 1);
         const struct attended *there = find_attended(attendance, session_id, run);
-        bool is_frozen = kndl_row_i64(&runs, i, 5) == LIFE(FROZEN);
-        bool is_lost = there == NULL && kndl_row_i64(&runs, i, 2) > PHASE_DUE &&
-                       kndl_row_i64(&runs, i, 3) <= kndl_row_i64(&runs, i, 6) - LOST_AFTER_MS;
+        const struct known known = {
+            .state = (life_state)kndl_row_i64(&runs, i, 5),
+            .is_current = run == kndl_row_i64(&runs, i, 4),
+            .phase = kndl_row_i64(&runs, i, 2),
+            .is_long_taken = kndl_row_i64(&runs, i, 3) <= kndl_row_i64(&runs, i, 6) - LOST_AFTER_MS,
+        };
 
-        if ((is_frozen || is_lost) &&
+        /* Asked again under the lock: mostly there is nothing to do. */
+        if (judge(&known, there) != AS_IT_SHOULD &&
             reconcile(store, arena, session_id, run, there, changes, err) < 0)
             return -1;
     }

@@ -6,9 +6,6 @@
 
 #define PROMPT_STATE(name) KNDL__SESSIONS__V1__QUEUED_PROMPT__STATE__STATE_##name
 
-/* secrets' PutAssignmentRequest.Phase */
-enum { ASSIGN_ACTIVE = 3, ASSIGN_ENDED = 4, ASSIGN_SETTLED = 5 };
-
 static int set_phase(struct edit *edit, int64_t run, int64_t phase, int64_t assignment,
                      struct kndl_error *err)
 {

@@ -349,6 +349,40 @@ static void li_06_asleep_if_it_does_not_run_any_more_and_woken_for_what_waits(vo
     assert_state(stage, id, LIFE(WAKING), "prompt_waits");
 }
 
+/* LI-07: a restarted Runner takes its runs back, and says STARTING until it has. */
+static void li_07_frozen_until_a_restarted_runner_has_taken_its_run_back(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r6", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r6", "");
+    const struct attended taking = {id, 1, RUN_STARTING, 0};
+    stage_run(stage, "r6", id);
+    go_away(stage);
+    stage_reconnect(stage, "r6", &taking, 1);
+    assert_state(stage, id, LIFE(FROZEN), "runner_away");
+    stage_reconnect(stage, "r6", running(stage, id), 1);
+    assert_state(stage, id, LIFE(ACTIVE), "runner_back");
+}
+
+static void a_start_goes_on_when_its_runner_was_away_for_a_while(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r6", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r6", "");
+    const struct attended starting = {id, 1, RUN_STARTING, 0};
+    stage_deliver(stage, id);
+    go_away(stage);
+    assert_state(stage, id, LIFE(FROZEN), "runner_away");
+    stage_attend(stage, "r6", &starting, 1);
+    assert_state(stage, id, LIFE(STARTING), "runner_back");
+
+    /* The report that it is up was lost: its Runner lists it all the same. */
+    stage_attend(stage, "r6", running(stage, id), 1);
+    assert_state(stage, id, LIFE(ACTIVE), "running");
+}
+
 static void an_asleep_session_with_a_prompt_says_that_its_runner_is_away(void **state)
 {
     struct stage *stage = *state;
@@ -527,6 +561,8 @@ int main(void)
         cmocka_unit_test(li_05_a_conversation_that_could_not_be_resumed_is_said),
         cmocka_unit_test(li_06_frozen_while_its_runner_is_away_and_active_if_it_still_runs),
         cmocka_unit_test(li_06_asleep_if_it_does_not_run_any_more_and_woken_for_what_waits),
+        cmocka_unit_test(li_07_frozen_until_a_restarted_runner_has_taken_its_run_back),
+        cmocka_unit_test(a_start_goes_on_when_its_runner_was_away_for_a_while),
         cmocka_unit_test(an_asleep_session_with_a_prompt_says_that_its_runner_is_away),
         cmocka_unit_test(cr_04_a_token_that_is_removed_puts_awake_sessions_to_sleep_and_says_why),
         cmocka_unit_test(
