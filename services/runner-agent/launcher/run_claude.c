@@ -95,6 +95,17 @@ static int keep_environment(void)
     return 0;
 }
 
+/* This program links nothing of ours, so it reads its environment by itself. */
+static const char *variable(const char *name)
+{
+    size_t size = strlen(name);
+
+    for (char **at = environ; *at != NULL; at++)
+        if (strncmp(*at, name, size) == 0 && (*at)[size] == '=')
+            return *at + size + 1;
+    return NULL;
+}
+
 /* The strings stay: putenv() keeps them. */
 static int take_environment(void)
 {
@@ -160,7 +171,7 @@ static void keep_screen(const char *pane, int status)
 
 static int start(char **argv)
 {
-    const char *pane = getenv("TMUX_PANE");
+    const char *pane = variable("TMUX_PANE");
     pid_t child;
     int status;
 

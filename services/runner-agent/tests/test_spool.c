@@ -9,55 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "disk.h"
+#include "fake_disk.h"
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/testing.h"
-
-/* The disk of this test: does the work when it is told to, or fails it. */
-struct disk {
-    struct {
-        disk_work_fn work;
-        disk_done_fn done;
-        void *job;
-    } jobs[16];
-    size_t count;
-    bool is_full;
-};
-
-void disk_do(struct disk *disk, disk_work_fn work, disk_done_fn done, void *job)
-{
-    assert_in_range(disk->count, 0, 15);
-    disk->jobs[disk->count].work = work;
-    disk->jobs[disk->count].done = done;
-    disk->jobs[disk->count++].job = job;
-}
-
-void disk_remove_file(struct disk *disk, const char *path, disk_done_fn done, void *data)
-{
-    (void)disk;
-    (void)done;
-    (void)data;
-    unlink(path);
-}
-
-static void run_disk(struct disk *disk)
-{
-    while (disk->count > 0) {
-        struct kndl_error err = {0};
-        disk_work_fn work = disk->jobs[0].work;
-        disk_done_fn done = disk->jobs[0].done;
-        void *job = disk->jobs[0].job;
-
-        disk->count--;
-        memmove(disk->jobs, disk->jobs + 1, disk->count * sizeof disk->jobs[0]);
-        if (disk->is_full)
-            kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "no space");
-        else
-            work(job, &err);
-        done(job, &err);
-    }
-}
 
 struct fixture {
     struct disk disk;
@@ -109,7 +64,7 @@ static void tear_down(struct fixture *f)
 {
     char path[128];
 
-    run_disk(&f->disk);
+    fake_disk_run(&f->disk);
     spool_close(f->spool);
     kndl_arena_free(f->arena);
     for (int n = 1; n < 4; n++) {
@@ -154,7 +109,7 @@ static void an_append_counts_once_it_is_on_the_disk(void **unused)
     append(&f, "one", "a", 1);
     assert_int_equal(f.answered, 0);
     assert_int_equal(spool_last_n(f.spool), 0);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(f.answered, 1);
     assert_int_equal(spool_last_n(f.spool), 1);
     tear_down(&f);
@@ -170,7 +125,7 @@ static void appends_that_wait_share_one_write_and_keep_their_order(void **unused
     append(&f, "two", "b", 2);
     append(&f, "three", "c", 3);
     assert_int_equal(f.disk.count, 1);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(f.answered, 3);
     assert_texts(&f, 1, 3, (const char *const[]){"one", "two", "three"});
     assert_texts(&f, 3, 1, (const char *const[]){"three"});
@@ -186,7 +141,7 @@ static void a_reopened_spool_has_all_that_was_answered(void **unused)
     set_up(&f);
     append(&f, "one", "row-a", 7);
     append(&f, "two", "row-b", 8);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     reopen(&f);
     assert_int_equal(spool_last_n(f.spool), 2);
     assert_int_equal(spool_mark_of(f.spool, "epoch"), 8);
@@ -194,7 +149,7 @@ static void a_reopened_spool_has_all_that_was_answered(void **unused)
     assert_true(spool_has_source(f.spool, "row-a"));
     assert_false(spool_has_source(f.spool, "row-c"));
     append(&f, "three", "row-c", 9);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_texts(&f, 1, 3, (const char *const[]){"one", "two", "three"});
     tear_down(&f);
 }
@@ -208,12 +163,12 @@ static void a_torn_tail_is_cut_off_at_every_length(void **unused)
     (void)unused;
     set_up(&f);
     append(&f, "one", "a", 1);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     segment_path(&f, 1, path);
     assert_int_equal(stat(path, &whole), 0);
     for (off_t cut = 1; cut < whole.st_size; cut++) {
         append(&f, "two", "b", 2);
-        run_disk(&f.disk);
+        fake_disk_run(&f.disk);
         assert_int_equal(spool_last_n(f.spool), 2);
         assert_int_equal(truncate(path, 2 * whole.st_size - cut), 0);
         reopen(&f);
@@ -233,7 +188,7 @@ static void a_damaged_record_ends_what_is_read(void **unused)
     set_up(&f);
     append(&f, "one", "a", 1);
     append(&f, "two", "b", 2);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     segment_path(&f, 1, path);
     int fd = open(path, O_RDWR);
     assert_int_equal(pwrite(fd, "\xff", 1, lseek(fd, 0, SEEK_END) - 1), 1);
@@ -250,18 +205,18 @@ static void a_full_disk_refuses_and_gives_the_numbers_again(void **unused)
     (void)unused;
     set_up(&f);
     append(&f, "one", "a", 1);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     f.disk.is_full = true;
     append(&f, "two", "b", 2);
     append(&f, "three", "c", 3);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(f.refused, 2);
     assert_int_equal(spool_last_n(f.spool), 1);
     assert_int_equal(spool_mark_of(f.spool, "epoch"), 1);
     assert_false(spool_has_source(f.spool, "b"));
     f.disk.is_full = false;
     append(&f, "two", "b", 2);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(spool_last_n(f.spool), 2);
     assert_texts(&f, 1, 2, (const char *const[]){"one", "two"});
     tear_down(&f);
@@ -276,13 +231,13 @@ static void a_spool_over_its_bound_refuses(void **unused)
     spool_close(f.spool);
     open_spool(&f, 100);
     append(&f, "a text of some length, to fill it", "a", 1);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     append(&f, "another text of some length, to fill it up", "b", 2);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_true(spool_is_full(f.spool));
     append(&f, "more", "c", 3);
     assert_int_equal(f.refused, 0);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(f.refused, 1);
     assert_int_equal(f.answered, 2);
     tear_down(&f);
@@ -300,9 +255,9 @@ static void what_sessions_stored_goes_by_segments_and_the_numbers_go_on(void **u
     set_up(&f);
     memset(big, 'x', (5 << 20) - 1);
     append(&f, big, "a", 1);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     append(&f, "two", "b", 2);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     spool_forget(f.spool, 1);
     assert_int_equal(spool_first_n(f.spool), 2);
     assert_int_equal(spool_read(f.spool, 1, 10, 100, f.arena, &events, &got, &err), -1);
@@ -311,7 +266,7 @@ static void what_sessions_stored_goes_by_segments_and_the_numbers_go_on(void **u
     reopen(&f);
     assert_int_equal(spool_last_n(f.spool), 2);
     append(&f, "three", "c", 3);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(spool_last_n(f.spool), 3);
     tear_down(&f);
 }
@@ -325,7 +280,7 @@ static void waiting_without_events_comes_after_those_before(void **unused)
     append(&f, "one", "a", 1);
     spool_append(f.spool, NULL, NULL, 0, on_answer, &f);
     assert_int_equal(f.answered, 0);
-    run_disk(&f.disk);
+    fake_disk_run(&f.disk);
     assert_int_equal(f.answered, 2);
     tear_down(&f);
 }
