@@ -426,14 +426,51 @@ struct taking {
     void *data;
 };
 
+static void nobody_waits(void *data, const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    (void)data;
+    (void)err;
+    (void)response;
+}
+
+/*
+ * There is no room even to write down that a run begins. It is taken all the same, and told as
+ * failed: refusing it would only have it commanded again and again.
+ */
+static void fail_without_room(struct runner *runner, const Kndl__Runner__V1__StartRunRequest *start)
+{
+    SV1(ReportEndedRequest) request = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__INIT;
+    struct hub_question question = {
+        .service = &kndl__sessions__v1__sessions_runner_service__descriptor,
+        .method = "ReportEnded",
+        .request = &request.base,
+        .repeat = true,
+    };
+
+    kndl_log(KNDL_ERROR, "no room for a run", KNDL_STR("session", start->session_id));
+    request.session_id = start->session_id;
+    request.run = start->run;
+    request.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
+    request.reason_code = (char *)"disk_full";
+    request.reason =
+        (char *)"The disk of this Session's Runner is full. Make room on it, then Retry.";
+    request.conversation_exists = start->resume;
+    (void)hub_ask(runner->hub, &question, nobody_waits, NULL);
+}
+
 static void start_is_kept(void *data, const struct kndl_error *err)
 {
     struct taking taking = *(struct taking *)data;
+    struct kndl_error done = *err;
 
     free(data);
     if (!session_leave(taking.session))
         return;
-    taking.fn(taking.data, err);
+    if (err->code == KNDL_RESOURCE_EXHAUSTED) {
+        fail_without_room(taking.session->runner, taking.session->start);
+        done = (struct kndl_error){0};
+    }
+    taking.fn(taking.data, &done);
     if (err->code == KNDL_OK)
         session_begin(taking.session);
     else
@@ -498,6 +535,10 @@ void session_start(struct runner *runner, const Kndl__Runner__V1__StartRunReques
     session->start = copy_start(request);
     if (make_directory(session, &err) < 0 || session_open_parts(session, &err) < 0) {
         session_forget(session);
+        if (err.code == KNDL_RESOURCE_EXHAUSTED) {
+            fail_without_room(runner, request);
+            err = (struct kndl_error){0};
+        }
         fn(data, &err);
         return;
     }

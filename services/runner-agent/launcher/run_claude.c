@@ -183,8 +183,6 @@ static int start(char **argv)
         return fail("fork");
     if (child == 0) {
         write_pid(getpid());
-        unsetenv("TMUX");
-        unsetenv("TMUX_PANE");
         execv(argv[0], argv);
         _exit(fail(argv[0]));
     }
