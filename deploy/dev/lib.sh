@@ -41,14 +41,14 @@ claim_slot() {
   fi
   for ((n = 0; n < SLOT_COUNT; n++)); do
     slot=$(((first + n) % SLOT_COUNT))
-    if ln -s "$DEV_DIR" "$SLOT_CLAIMS/$slot.claim" 2>/dev/null; then
+    if ln -sT "$DEV_DIR" "$SLOT_CLAIMS/$slot.claim" 2>/dev/null; then
       break
     fi
     owner=$(readlink "$SLOT_CLAIMS/$slot.claim" || true)
     [ "$owner" = "$DEV_DIR" ] && break
     if [ -n "$owner" ] && [ ! -d "$owner" ]; then # its checkout was removed
       rm -f "$SLOT_CLAIMS/$slot.claim"
-      ln -s "$DEV_DIR" "$SLOT_CLAIMS/$slot.claim" 2>/dev/null && break
+      ln -sT "$DEV_DIR" "$SLOT_CLAIMS/$slot.claim" 2>/dev/null && break
     fi
   done
   [ "$n" -lt "$SLOT_COUNT" ] || fail "all $SLOT_COUNT slots below $SLOT_CLAIMS are taken"

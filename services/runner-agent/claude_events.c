@@ -246,29 +246,48 @@ static void read_question(struct claude_reader *reader, const struct kndl_value 
     event->question = question;
 }
 
+/* The answers, in the order of the questions; of questions that an earlier process heard, in the
+ * order that Claude Code gives. */
+static void read_answers(const struct claude_question *question, const struct kndl_value *answers,
+                         struct kndl_arena *arena, EV1(Answer) * answer)
+{
+    size_t count = question != NULL ? question->count : kndl_json_count(answers);
+    const char *text = question != NULL ? kndl_buf_text(&question->texts) : NULL;
+
+    if (count > CLAUDE_ASKED_MAX)
+        count = CLAUDE_ASKED_MAX;
+    answer->answers = kndl_arena_alloc(arena, count * sizeof *answer->answers);
+    for (size_t i = 0; i < count; i++) {
+        const struct kndl_value *given =
+            text != NULL ? kndl_json_get(answers, text) : kndl_json_member(answers, i, NULL);
+
+        answer->answers[answer->n_answers++] = sentence(given, arena);
+        if (text != NULL)
+            text += strlen(text) + 1;
+    }
+}
+
 static void read_question_end(struct claude_reader *reader, const struct kndl_value *value,
                               struct kndl_arena *arena, struct claude_news *news)
 {
-    const char *id = kndl_json_text(kndl_json_get(value, "id"), "");
     const struct kndl_value *answers = kndl_json_get(value, "answers");
-    struct claude_question *question = find_question(reader, id);
-    EV1(Answer) * answer;
+    bool is_answered = kndl_json_kind(answers) == KNDL_JSON_OBJECT && kndl_json_count(answers) > 0;
+    EV1(Answer) *answer = kndl_arena_alloc(arena, sizeof *answer);
+    struct claude_question *question;
     EV1(Event) * event;
 
-    if (question == NULL)
-        return;
-    answer = kndl_arena_alloc(arena, sizeof *answer);
     kndl__event__v1__answer__init(answer);
-    answer->question_id = kndl_arena_copy(arena, question->id);
+    answer->question_id = word(kndl_json_get(value, "id"), arena);
     answer->outcome = KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_UNANSWERED;
-    if (kndl_json_kind(answers) == KNDL_JSON_OBJECT && kndl_json_count(answers) > 0) {
-        const char *text = kndl_buf_text(&question->texts);
-
-        answer->answers = kndl_arena_alloc(arena, question->count * sizeof *answer->answers);
-        for (size_t i = 0; i < question->count; i++, text += strlen(text) + 1)
-            answer->answers[answer->n_answers++] = sentence(kndl_json_get(answers, text), arena);
-        answer->person_id =
-            kndl_arena_copy(arena, reader->links.answered_by(reader->links.data, id));
+    question = find_question(reader, answer->question_id);
+    news->question_id = answer->question_id;
+    news->question_is_answered = is_answered;
+    if (question == NULL && !is_answered)
+        return;
+    if (is_answered) {
+        read_answers(question, answers, arena, answer);
+        answer->person_id = kndl_arena_copy(
+            arena, reader->links.answered_by(reader->links.data, answer->question_id));
         answer->outcome = answer->person_id[0] == '\0'
                               ? KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_ANSWERED_ELSEWHERE
                               : KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_ANSWERED;
@@ -277,9 +296,8 @@ static void read_question_end(struct claude_reader *reader, const struct kndl_va
     event->subagent_id = word(kndl_json_get(value, "agentId"), arena);
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_ANSWER;
     event->answer = answer;
-    news->question_id = answer->question_id;
-    news->question_is_answered = answer->n_answers > 0;
-    forget_question(question);
+    if (question != NULL)
+        forget_question(question);
 }
 
 /* ----------------------------------------------------------------------------- Subagents */

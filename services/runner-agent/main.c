@@ -38,7 +38,8 @@ static const struct kndl_env runner_env[] = {
     {"RUNNER_PROXY_PORT", "", "the older name of RUNNER_RELAY_PORT"},
     {"RUNNER_MOD_DIR", NULL, "folder with hub-link and hub-link-commands"},
     {"RUNNER_SANDBOX_MAX_CPUS", "0", "the most CPUs of a Sandbox; 0: two"},
-    {"RUNNER_SANDBOX_MAX_MEMORY_MIB", "0", "the most memory of a Sandbox; 0: 2048 unless the Session asks for another"},
+    {"RUNNER_SANDBOX_MAX_MEMORY_MIB", "0",
+     "the most memory of a Sandbox; 0: 2048 unless the Session asks for another"},
     {NULL, NULL, NULL},
 };
 

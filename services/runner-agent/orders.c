@@ -50,18 +50,25 @@ void orders_free(struct orders *orders)
     free(orders);
 }
 
+int64_t orders_reserve(struct orders *orders)
+{
+    int64_t now = kndl_clock_wall_ms();
+
+    orders->last_n = now > orders->last_n ? now : orders->last_n + 1;
+    return orders->last_n;
+}
+
 int64_t orders_add(struct orders *orders, const struct order *order)
 {
     struct entry *entry = kndl_new0(struct entry);
     struct entry **at = &orders->first;
-    int64_t now = kndl_clock_wall_ms();
 
     entry->order = *order;
     entry->id = kndl_strdup(order->id);
     entry->text = kndl_strdup(order->text);
     entry->turn_id = kndl_strdup(order->turn_id);
     if (order->n == 0)
-        entry->order.n = now > orders->last_n ? now : orders->last_n + 1;
+        entry->order.n = orders_reserve(orders);
     if (entry->order.n > orders->last_n)
         orders->last_n = entry->order.n;
     while (*at != NULL && (*at)->order.n < entry->order.n)

@@ -34,6 +34,9 @@ struct order {
     void *data;
 };
 
+/* A number for an order that is added later, so that it can be written down before. */
+int64_t orders_reserve(struct orders *orders);
+
 /* Copies all. Returns its number. */
 int64_t orders_add(struct orders *orders, const struct order *order);
 

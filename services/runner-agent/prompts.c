@@ -453,6 +453,7 @@ void prompts_hand(struct prompts *prompts, const Kndl__Runner__V1__HandPromptReq
     prompts->sealed.size = protobuf_c_message_get_packed_size(&request->base);
     prompts->taken = fn;
     prompts->taken_data = data;
+    prompts->n = orders_reserve(prompts->options.orders);
     prompts->state = STORING;
     store(prompts, stored);
 }

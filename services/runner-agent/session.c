@@ -711,6 +711,9 @@ size_t session_list(struct runner *runner, SV1(AttendRequest__Run) * **ret_runs)
         run->session_id = session->id;
         run->run = session->start->run;
         run->phase = phases[session->phase];
+        /* One that is being taken back runs, as far as anybody knows. */
+        if (session->is_adopted && session->was_running && session->phase == SESSION_STARTING)
+            run->phase = phases[SESSION_RUNNING];
         run->last_n = spool_last_n(session->spool);
         (*ret_runs)[i++] = run;
     }

@@ -232,6 +232,24 @@ static void an_answer_of_ours_names_its_person(void **unused)
     tear_down(&f);
 }
 
+/* A question that an earlier process of the Runner heard. */
+static void an_answer_to_a_question_of_before_is_one_all_the_same(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    f.answered_question = "q1";
+    read_event(&f, "{\"type\":\"question.end\",\"id\":\"q1\",\"answers\":{\"A?\":\"one\",\"B?\":"
+                   "\"two\"}}");
+    assert_int_equal(f.count, 1);
+    assert_int_equal(f.events[0]->answer->n_answers, 2);
+    assert_string_equal(f.events[0]->answer->answers[1], "two");
+    assert_int_equal(f.events[0]->answer->outcome,
+                     KNDL__EVENT__V1__ANSWER__OUTCOME__OUTCOME_ANSWERED);
+    tear_down(&f);
+}
+
 static void a_steer_is_the_persons_words_without_the_wrapping(void **unused)
 {
     struct fixture f;
@@ -361,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_stopped_turn_says_so),
         cmocka_unit_test(answers_come_in_the_order_of_their_questions),
         cmocka_unit_test(an_answer_of_ours_names_its_person),
+        cmocka_unit_test(an_answer_to_a_question_of_before_is_one_all_the_same),
         cmocka_unit_test(a_steer_is_the_persons_words_without_the_wrapping),
         cmocka_unit_test(a_long_text_is_cut_at_a_characters_edge_and_says_its_length),
         cmocka_unit_test(a_long_tool_input_keeps_its_short_members_and_no_half_string),

@@ -17,7 +17,7 @@ const TICKS = 'for i in $(seq 60); do echo tick $i; read -t 1 < <(:) || /bin/sle
 let kndl;
 
 before(async () => {
-  kndl = await Kndl.start('runner');
+  kndl = await Kndl.start('survival');
 });
 
 after(async () => {
