@@ -79,8 +79,7 @@ static void write_cookie(const struct settings *settings, const char *value, int
                     settings->is_https ? "; Secure" : "");
 }
 
-/* ---- dev login --------------------------------------------------------------------------------
- */
+/* ---- dev login ---- */
 
 static bool has_forwarded_header(const struct kndl_web_request *request)
 {
@@ -278,8 +277,7 @@ static void dev_login(struct auth *auth)
                  on_dev_login, auth);
 }
 
-/* ---- sign out ---------------------------------------------------------------------------------
- */
+/* ---- sign out ---- */
 
 static void on_signed_out(const struct kndl_reply *reply, void *data)
 {
@@ -352,8 +350,7 @@ static void sign_out(struct auth *auth)
     auth->ask = people_ask(auth->gateway, &credential, auth->trace, on_known, auth);
 }
 
-/* ---- routes -----------------------------------------------------------------------------------
- */
+/* ---- routes ---- */
 
 static void tell_methods(struct auth *auth)
 {

@@ -18,6 +18,7 @@
 #include "rate.h"
 #include "route.h"
 #include "socket.h"
+#include "upgrade.h"
 
 enum {
     DRAIN_MS = 5000,
@@ -53,7 +54,7 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
                           .data = gateway,
                           .on_request = route_request,
                           .on_abort = route_abort,
-                          .on_upgrade = socket_upgrade,
+                          .on_upgrade = upgrade_begin,
                           .on_socket_open = socket_opened,
                           .on_socket_frame = socket_frame,
                           .on_socket_drained = socket_drained,

@@ -10,7 +10,7 @@
 #include "credential.h"
 #include "files.h"
 #include "health.h"
-#include "socket.h"
+#include "upgrade.h"
 
 static bool is_reading(const struct kndl_web_request *request)
 {
@@ -60,8 +60,8 @@ void route_abort(struct kndl_web_request *request, void *data)
     case REQUEST_HEALTH:
         health_abort(data, request);
         break;
-    case REQUEST_SOCKET:
-        socket_abort((struct upgrade *)base);
+    case REQUEST_UPGRADE:
+        upgrade_abort((struct upgrade *)base);
         break;
     }
 }

@@ -1,4 +1,4 @@
-/* Letting sockets in, their frames, and the second hand that keeps them honest. */
+/* A socket's frames, and the second hand that keeps it honest. */
 
 #include "socket.h"
 
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer.h"
 #include "files.h"
 #include "kndl/clock.h"
 #include "kndl/code.h"
@@ -17,7 +16,6 @@
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/version.h"
 #include "rate.h"
-#include "request_data.h"
 #include "view.h"
 #include "watch.h"
 
@@ -35,8 +33,7 @@ enum {
     ASK_MS = 5000,
 };
 
-/* ---- frames out -------------------------------------------------------------------------------
- */
+/* ---- frames out ---- */
 
 bool socket_send(struct socket *socket, GATEWAY(ServerFrame) * frame)
 {
@@ -94,8 +91,7 @@ static void send_welcome(struct socket *socket)
     send_or_close(socket, &frame);
 }
 
-/* ---- frames in --------------------------------------------------------------------------------
- */
+/* ---- frames in ---- */
 
 static struct view **find_view(struct socket *socket, uint32_t channel)
 {
@@ -206,8 +202,7 @@ void socket_drained(struct kndl_web_socket *web, void *data)
             view_drained(socket->views[i]);
 }
 
-/* ---- each second ------------------------------------------------------------------------------
- */
+/* ---- each second ---- */
 
 static const SESSIONS(HeadsResponse__Head) *
     find_head(const SESSIONS(HeadsResponse) * answer, const char *session_id)
@@ -339,8 +334,16 @@ static void sweep(void *data)
             tick(socket, now_ms);
 }
 
-/* ---- coming and going -------------------------------------------------------------------------
- */
+/* ---- coming and going ---- */
+
+struct socket *socket_new(struct gateway *gateway, const struct principal *principal)
+{
+    struct socket *socket = kndl_new0(struct socket);
+
+    socket->gateway = gateway;
+    socket->principal = *principal;
+    return socket;
+}
 
 void socket_opened(struct kndl_web_socket *web, void *data)
 {
@@ -380,107 +383,13 @@ void socket_closed(struct kndl_web_socket *web, void *data)
     free(socket);
 }
 
-/* An upgrade that waits for repo-access to say who it is. */
-struct upgrade {
-    struct request_data base;
-    struct gateway *gateway;
-    struct kndl_web_request *request;
-    struct credential credential;
-    struct ask *ask;
-    char trace[KNDL_ID_SIZE];
-};
-
-void socket_abort(struct upgrade *upgrade)
-{
-    ask_cancel(upgrade->ask);
-    free(upgrade);
-}
-
-static int count_of(const struct gateway *gateway, const char *person)
+int sockets_count(const struct gateway *gateway, const char *person)
 {
     int count = 0;
 
     for (struct socket *socket = gateway->sockets->first; socket != NULL; socket = socket->next)
         count += strcmp(socket->principal.id, person) == 0;
     return count;
-}
-
-static void let_in(struct gateway *gateway, struct kndl_web_request *request,
-                   const struct principal *principal, const char *trace)
-{
-    struct socket *socket;
-    struct kndl_error err;
-    bool has_protocol = kndl_web_header(request, "sec-websocket-protocol") != NULL;
-
-    if (!rate_take(gateway, RATE_SOCKET, principal->id) ||
-        count_of(gateway, principal->id) >= SOCKETS_OF_PERSON_MAX) {
-        kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
-        answer_error(gateway, request, &err, trace);
-        return;
-    }
-    socket = kndl_new0(struct socket);
-    socket->gateway = gateway;
-    socket->principal = *principal;
-    kndl_web_upgrade(request, has_protocol ? "kndl" : NULL, socket);
-}
-
-static void on_known(const struct kndl_reply *reply, void *data)
-{
-    struct upgrade upgrade = *(struct upgrade *)data;
-    struct principal principal;
-    struct kndl_error err;
-
-    free(data);
-    if (people_read(upgrade.gateway, &upgrade.credential, reply, &principal, &err) == 0)
-        let_in(upgrade.gateway, upgrade.request, &principal, upgrade.trace);
-    else
-        answer_error(upgrade.gateway, upgrade.request, &err, upgrade.trace);
-}
-
-/* An upgrade is refused like any request: by Host, route, rate, Origin and credential. */
-static int check_upgrade(struct gateway *gateway, const struct kndl_web_request *request,
-                         struct credential *ret, struct kndl_error *err)
-{
-    const char *protocol = kndl_web_header(request, "sec-websocket-protocol");
-
-    if (!credential_host_is_ours(&gateway->settings, request))
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "the Hub is at %s", gateway->settings.origin);
-    if (strcmp(kndl_web_path(request), "/socket") != 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "the socket is at /socket");
-    if (protocol != NULL && strcmp(protocol, "kndl") != 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the subprotocol is kndl");
-    if (gateway->is_draining)
-        return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub is stopping");
-    if (!rate_take(gateway, RATE_SOCKET_ADDRESS, kndl_web_peer(request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
-    return credential_read(&gateway->settings, request, true, ret, NULL, err);
-}
-
-void socket_upgrade(struct kndl_web_request *request, void *data)
-{
-    struct gateway *gateway = data;
-    struct credential credential;
-    struct principal principal;
-    char trace[KNDL_ID_SIZE];
-    struct kndl_error err;
-
-    kndl_id_new(trace);
-    if (check_upgrade(gateway, request, &credential, &err) < 0) {
-        answer_error(gateway, request, &err, trace);
-        return;
-    }
-    if (people_find(gateway, &credential, &principal)) {
-        let_in(gateway, request, &principal, trace);
-        return;
-    }
-    struct upgrade *upgrade = kndl_new0(struct upgrade);
-    upgrade->base.kind = REQUEST_SOCKET;
-    upgrade->gateway = gateway;
-    upgrade->request = request;
-    upgrade->credential = credential;
-    memcpy(upgrade->trace, trace, sizeof trace);
-    kndl_web_set_data(request, upgrade);
-    upgrade->ask = people_ask(gateway, &credential, trace, on_known, upgrade);
 }
 
 void sockets_check(struct gateway *gateway)

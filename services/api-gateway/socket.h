@@ -60,16 +60,17 @@ void sockets_open(struct gateway *gateway);
 /* The server is closed, so there are none. */
 void sockets_close(struct gateway *gateway);
 
-/* For struct kndl_web_options; `gateway` is its data, a struct socket each socket's. */
-void socket_upgrade(struct kndl_web_request *request, void *gateway);
+/* For kndl_web_upgrade(), whose socket owns it. */
+struct socket *socket_new(struct gateway *gateway, const struct principal *principal);
+
+/* How many a person has. */
+int sockets_count(const struct gateway *gateway, const char *person);
+
+/* For struct kndl_web_options; a struct socket is each one's data. */
 void socket_opened(struct kndl_web_socket *web, void *socket);
 void socket_frame(struct kndl_web_socket *web, struct kndl_slice frame, void *socket);
 void socket_drained(struct kndl_web_socket *web, void *socket);
 void socket_closed(struct kndl_web_socket *web, void *socket);
-
-/* An upgrade's client went away before it was known. */
-struct upgrade;
-void socket_abort(struct upgrade *upgrade);
 
 /* Somebody's access or sign-in changed: every socket asks again. */
 void sockets_check(struct gateway *gateway);

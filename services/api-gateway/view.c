@@ -125,8 +125,7 @@ static bool survive(struct view *view, const struct kndl_error *err)
     return true;
 }
 
-/* ---- Events -----------------------------------------------------------------------------------
- */
+/* ---- Events ---- */
 
 /*
  * Sends those behind `sent`, if they follow it. False: there is a gap, or the queue is full.
@@ -231,8 +230,7 @@ static void on_deltas(const ProtobufCMessage *message, struct kndl_slice data, v
     (void)socket_send(view->socket, &frame);
 }
 
-/* ---- the View ---------------------------------------------------------------------------------
- */
+/* ---- the View ---- */
 
 static bool send_view(struct view *view, SESSIONS(OpenViewResponse) * answer)
 {
@@ -306,8 +304,7 @@ static void pump(struct view *view)
         ask_events(view);
 }
 
-/* ---- from the socket --------------------------------------------------------------------------
- */
+/* ---- from the socket ---- */
 
 struct view *view_open(struct socket *socket, const GATEWAY(Open) * open)
 {

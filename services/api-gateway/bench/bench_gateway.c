@@ -39,8 +39,7 @@ static char dir[] = "/tmp/kndl-bench-gateway-XXXXXX";
 static pid_t children[CHILDREN_MAX];
 static int child_count;
 
-/* ---- the services -----------------------------------------------------------------------------
- */
+/* ---- the services ---- */
 
 static int authenticate(struct kndl_call *call, const V1(AuthenticateRequest) *request,
                         V1(AuthenticateResponse) *response)
@@ -93,8 +92,7 @@ static const struct kndl_service repo_access = {.name = "repo-access", .answers 
 static const struct kndl_service gateway = {
     .name = "api-gateway", .env = settings_env, .run = gateway_run};
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ---- */
 
 static char *text(const char *format, const char *value)
 {
@@ -188,8 +186,7 @@ static void start_nginx(int port)
     start(argv, env, "nginx");
 }
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ---- */
 
 /* A script for wrk: POSTs of many people, or a GET of one path. */
 static void write_script(const char *name, const char *path, bool is_post, int port)

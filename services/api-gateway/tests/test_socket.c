@@ -165,8 +165,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- the client -------------------------------------------------------------------------------
- */
+/* ---- the client ---- */
 
 #define UPGRADE                                                                                    \
     "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"                   \
@@ -294,8 +293,7 @@ static void read_close(int fd, int status)
     assert_int_equal((unsigned char)payload.data[0] << 8 | (unsigned char)payload.data[1], status);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ---- */
 
 static void only_a_person_from_our_own_page_gets_a_socket(void **state)
 {
