@@ -48,6 +48,7 @@ void kndl_close(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
+    *fd = -1; /* a second call must not close what has the number by then */
 }
 
 int kndl_steal_fd(int *fd)

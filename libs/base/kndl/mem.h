@@ -25,7 +25,8 @@ char *kndl_memdup(const void *bytes, size_t size);
 /* KNDL_CLEANUP(kndl_buf_done) struct kndl_buf line = {0}; calls kndl_buf_done(&line) at the end. */
 #define KNDL_CLEANUP(done) __attribute__((cleanup(done)))
 
-/* For KNDL_CLEANUP of a pointer from malloc, and of a file descriptor (closed if >= 0). */
+/* For KNDL_CLEANUP of a pointer from malloc, and of a file descriptor (closed if >= 0,
+ * and -1 then). */
 void kndl_free(void *pointer_to_pointer);
 void kndl_close(int *fd);
 

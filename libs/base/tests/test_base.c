@@ -30,6 +30,19 @@ static void a_buf_grows_and_is_always_terminated(void **unused)
     assert_memory_equal(buf.data, "1,2,", 4);
 }
 
+static void a_descriptor_is_closed_once_however_often_one_closes(void **unused)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    (void)unused;
+    kndl_close(&fd);
+    assert_int_equal(fd, -1);
+    int other = open("/dev/null", O_RDONLY | O_CLOEXEC); /* likely of the same number */
+    kndl_close(&fd);
+    assert_int_equal(fcntl(other, F_GETFD) >= 0, 1);
+    kndl_close(&other);
+}
+
 static void an_id_is_26_characters_and_maps_to_one_uuid(void **unused)
 {
     char id[KNDL_ID_SIZE];
@@ -91,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buf_grows_and_is_always_terminated),
+        cmocka_unit_test(a_descriptor_is_closed_once_however_often_one_closes),
         cmocka_unit_test(an_id_is_26_characters_and_maps_to_one_uuid),
         cmocka_unit_test(a_log_line_is_one_line_whatever_the_value),
         cmocka_unit_test(a_missing_variable_is_named),
