@@ -1,6 +1,8 @@
 /* The fixtures themselves: they work, and nothing of them is left. */
 
 #include <errno.h>
+#include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,44 +29,62 @@ static void a_database_is_new_and_empty(void **unused)
     PQfinish(db);
 }
 
-/* Makes a database in a process that is then killed; returns the postmaster's pid. */
-static pid_t pid_of_a_crashed_tests_database(void)
+struct crashed {
+    pid_t postmaster;
+    char dir[256];
+};
+
+/* Makes a database in a process that is then killed. */
+static void crash(struct crashed *ret_crashed)
 {
+    struct crashed crashed = {0};
     int ends[2];
-    int pid = 0;
 
     assert_int_equal(pipe(ends), 0);
     pid_t test = fork();
     if (test == 0) {
         char path[512];
-        const char *url = kndl_test_database();
-        const char *dir = strstr(url, "host=") + strlen("host=");
-        snprintf(path, sizeof path, "%.*s/data/postmaster.pid", (int)strcspn(dir, "&"), dir);
+        const char *dir = strstr(kndl_test_database(), "host=") + strlen("host=");
+        snprintf(crashed.dir, sizeof crashed.dir, "%.*s", (int)strcspn(dir, "&"), dir);
+        snprintf(path, sizeof path, "%s/data/postmaster.pid", crashed.dir);
         FILE *file = fopen(path, "r");
-        if (file == NULL || fscanf(file, "%d", &pid) != 1)
-            _exit(1);
-        if (write(ends[1], &pid, sizeof pid) < 0)
+        if (file == NULL || fscanf(file, "%d", &crashed.postmaster) != 1 ||
+            write(ends[1], &crashed, sizeof crashed) < 0)
             _exit(1);
         raise(SIGKILL);
     }
-    assert_int_equal(read(ends[0], &pid, sizeof pid), sizeof pid);
+    assert_int_equal(read(ends[0], &crashed, sizeof crashed), sizeof crashed);
     waitpid(test, NULL, 0);
     close(ends[0]);
     close(ends[1]);
-    return pid;
+    *ret_crashed = crashed;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    return remove(path);
 }
 
 static void a_database_dies_with_a_test_that_crashed(void **unused)
 {
-    pid_t pid = pid_of_a_crashed_tests_database();
+    struct crashed crashed;
     int tries = 0;
 
     (void)unused;
-    while (kill(pid, 0) == 0) {
+    crash(&crashed);
+    while (kill(crashed.postmaster, 0) == 0) {
         assert_true(++tries < 1000);
-        usleep(10000);
+        poll(NULL, 0, 10);
     }
     assert_int_equal(errno, ESRCH);
+    /* Its children follow; what they still write is removed with the rest. */
+    for (tries = 0; nftw(crashed.dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0; tries++) {
+        assert_true(tries < 1000);
+        poll(NULL, 0, 10);
+    }
 }
 
 static void a_nats_knows_its_users(void **unused)
