@@ -105,16 +105,26 @@ pid_t child_start(char *const argv[], const char *log)
     return children[child_count++] = start(argv, log);
 }
 
+static void forget(pid_t pid)
+{
+    for (size_t i = 0; i < child_count; i++)
+        if (children[i] == pid)
+            children[i] = children[--child_count];
+}
+
+bool child_has_ended(pid_t pid)
+{
+    if (waitpid(pid, NULL, WNOHANG) != pid)
+        return false;
+    forget(pid);
+    return true;
+}
+
 void child_kill(pid_t pid)
 {
-    for (size_t i = 0; i < child_count; i++) {
-        if (children[i] != pid)
-            continue;
-        children[i] = children[--child_count];
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        return;
-    }
+    forget(pid);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
 }
 
 void child_run(char *const argv[], const char *log)

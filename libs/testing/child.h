@@ -2,10 +2,14 @@
 
 /* Processes and folders of fixtures; private to libs/testing. One thread. */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Starts argv[0] with a clean environment; it dies with this process. Output goes to `log`. */
 pid_t child_start(char *const argv[], const char *log);
+
+/* Has one that was started ended by itself? It is forgotten then. */
+bool child_has_ended(pid_t pid);
 
 /* kill -9 of one that was started, and its end. */
 void child_kill(pid_t pid);
