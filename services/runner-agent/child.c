@@ -1,4 +1,4 @@
-/* Starts verb children and other programs, and takes all that end. */
+/* Starts verb children and hears what they say. */
 
 #include "child.h"
 
@@ -6,15 +6,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kndl/buf.h"
@@ -22,18 +18,11 @@
 #include "kndl/env.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "reaper.h"
 #include "sandbox.h"
 #include "verb.h"
 
-enum { MESSAGES_A_TURN = 32, RECENT_COUNT = 64 };
-
-/* One process whose end somebody wants to know. */
-struct waited {
-    pid_t pid;
-    child_exit_fn fn; /* NULL: forgotten, only reaped */
-    void *data;
-    struct waited *next;
-};
+enum { MESSAGES_A_TURN = 32 };
 
 struct child {
     struct children *children;
@@ -58,52 +47,29 @@ struct child {
 
 struct children {
     struct kndl_loop *loop;
-    int signals; /* SIGCHLD, as a descriptor */
-    struct kndl_watch *watch;
+    struct reaper *reaper;
     struct child *first;
-    struct waited *waited;
-    /* Ended before anybody asked: the process that a detached runtime leaves behind may be gone
-     * before its pid file was read. */
-    struct {
-        pid_t pid;
-        int status;
-    } recent[RECENT_COUNT];
-    size_t recent_next;
     char *bytes; /* one message, CHILD_MESSAGE_BYTES_MAX */
 };
 
 void children_prepare(void)
 {
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
-static void on_signal(int fd, short events, void *data)
-{
-    struct signalfd_siginfo signal;
-
-    (void)events;
-    while (read(fd, &signal, sizeof signal) > 0)
-        ;
-    children_reap(data);
+    reaper_prepare();
 }
 
 struct children *children_new(struct kndl_loop *loop)
 {
     struct children *children = kndl_new0(struct children);
-    sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
     children->loop = loop;
-    children->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    children->watch = kndl_watch_new(loop, children->signals, POLLIN, on_signal, children);
+    children->reaper = reaper_new(loop);
     children->bytes = kndl_alloc(1, CHILD_MESSAGE_BYTES_MAX);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     return children;
+}
+
+struct reaper *children_reaper(const struct children *children)
+{
+    return children->reaper;
 }
 
 struct kndl_loop *children_loop(const struct children *children)
@@ -143,14 +109,7 @@ void children_free(struct children *children)
             (void)pidfd_send_signal(children->first->pidfd, SIGKILL, NULL, 0);
         free_child(children->first);
     }
-    while (children->waited != NULL) {
-        struct waited *next = children->waited->next;
-
-        free(children->waited);
-        children->waited = next;
-    }
-    kndl_watch_free(children->watch);
-    kndl_close(&children->signals);
+    reaper_free(children->reaper);
     free(children->bytes);
     free(children);
 }
@@ -378,36 +337,6 @@ static int input_fd(struct kndl_slice input)
     return fd;
 }
 
-/* fds[3] >= 0 becomes VERB_SOCKET_FD. */
-static int spawn(const char *path, char *const *argv, char *const *env, const int fds[4],
-                 pid_t *ret_pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int problem;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    for (int i = 0; i < 3; i++) {
-        if (fds[i] >= 0)
-            posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-        else
-            posix_spawn_file_actions_addopen(&actions, i, "/dev/null", O_RDWR, 0);
-    }
-    if (fds[3] >= 0)
-        posix_spawn_file_actions_adddup2(&actions, fds[3], VERB_SOCKET_FD);
-    problem = posix_spawn(ret_pid, path, &actions, &attributes, argv, env);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return problem;
-}
-
 static int start_verb(struct child *child, const struct child_options *options)
 {
     size_t count = 0;
@@ -430,8 +359,8 @@ static int start_verb(struct child *child, const struct child_options *options)
     for (size_t i = 0; i < count; i++)
         argv[2 + i] = options->args[i];
     env = child_environment();
-    problem =
-        spawn("/proc/self/exe", (char *const *)argv, env, (int[]){input, 2, 2, pair[1]}, &pid);
+    problem = reaper_begin("/proc/self/exe", (char *const *)argv, env,
+                           (int[]){input, 2, 2, pair[1]}, &pid);
     free_strings(env);
     free(argv);
     kndl_close(&input);
@@ -486,80 +415,4 @@ void child_drop(struct child *child)
     child->on_message = NULL;
     child->on_end = NULL;
     child_kill(child);
-}
-
-/* ------------------------------------------------------------------------ other programs */
-
-static void wait_for(struct children *children, pid_t pid, child_exit_fn fn, void *data)
-{
-    struct waited *waited = kndl_new0(struct waited);
-
-    *waited = (struct waited){pid, fn, data, children->waited};
-    children->waited = waited;
-}
-
-int child_spawn(struct children *children, const char *const *argv, const int fds[3],
-                child_exit_fn on_exit, void *data, pid_t *ret_pid, struct kndl_error *err)
-{
-    char *env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                   "LANG=C.UTF-8", NULL};
-    int problem =
-        spawn(argv[0], (char *const *)argv, env, (int[]){fds[0], fds[1], fds[2], -1}, ret_pid);
-
-    if (problem != 0)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "cannot start %s: %s", argv[0],
-                         strerror(problem));
-    wait_for(children, *ret_pid, on_exit, data);
-    return 0;
-}
-
-void child_adopt(struct children *children, pid_t pid, child_exit_fn on_exit, void *data)
-{
-    wait_for(children, pid, on_exit, data);
-    for (size_t i = 0; i < RECENT_COUNT; i++) {
-        if (children->recent[i].pid == pid) {
-            children->recent[i].pid = 0;
-            child_forget(children, pid);
-            on_exit(data, children->recent[i].status);
-            return;
-        }
-    }
-}
-
-void child_forget(struct children *children, pid_t pid)
-{
-    for (struct waited **at = &children->waited; *at != NULL; at = &(*at)->next) {
-        struct waited *waited = *at;
-
-        if (waited->pid == pid) {
-            *at = waited->next;
-            free(waited);
-            return;
-        }
-    }
-}
-
-void children_reap(struct children *children)
-{
-    int status;
-    pid_t pid;
-
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        struct waited **at = &children->waited;
-        struct waited *waited;
-
-        while (*at != NULL && (*at)->pid != pid)
-            at = &(*at)->next;
-        waited = *at;
-        if (waited == NULL) {
-            children->recent[children->recent_next].pid = pid;
-            children->recent[children->recent_next].status = status;
-            children->recent_next = (children->recent_next + 1) % RECENT_COUNT;
-            continue;
-        }
-        *at = waited->next;
-        if (waited->fn != NULL)
-            waited->fn(waited->data, status);
-        free(waited);
-    }
 }

@@ -8,9 +8,7 @@
  * All belongs to the loop's thread. A child's environment is clean (PATH and the settings of
  * sandbox_env); arguments that are not secret go in argv, secrets on stdin. Nothing here waits.
  *
- * This process is a subreaper (children_new() makes it one): whatever runs in a Sandbox becomes its
- * child, and a Sandbox only ends once those were reaped. So all waiting for processes happens here;
- * nobody else calls wait, and no library that does (uv_spawn) is used.
+ * Their ends, and those of all other processes, are taken by reaper.h.
  */
 
 #include <stdbool.h>
@@ -22,11 +20,11 @@
 #include "kndl/slice.h"
 
 struct kndl_loop;
+struct reaper;
 struct children;
 struct child;
 
-/* Keeps SIGCHLD for children_new(). In main(), before the first thread is there, so that none of
- * them takes it. */
+/* In main(), before the first thread is there: keeps SIGCHLD for children_new(). */
 void children_prepare(void);
 
 struct children *children_new(struct kndl_loop *loop);
@@ -34,10 +32,8 @@ struct children *children_new(struct kndl_loop *loop);
 void children_free(struct children *children);
 
 struct kndl_loop *children_loop(const struct children *children);
-
-/* Takes every process that ended, ours and those that were handed to us; the loop does it at each
- * SIGCHLD by itself. Does not block. */
-void children_reap(struct children *children);
+/* Lives as long as `children`. */
+struct reaper *children_reaper(const struct children *children);
 
 enum { CHILD_VALUES_MAX = 64, CHILD_FDS_MAX = 4, CHILD_MESSAGE_BYTES_MAX = 48 * 1024 };
 
@@ -84,18 +80,3 @@ void child_kill(struct child *child);
 
 /* Kills it and forgets its callbacks, for an owner that goes away first. */
 void child_drop(struct child *child);
-
-/*
- * Any other program (the OCI runtime): argv[0] is a path, `fds` become 0, 1 and 2 (-1: /dev/null)
- * and stay the caller's. on_exit tells its status, as waitpid(2) gives it.
- */
-typedef void (*child_exit_fn)(void *data, int status);
-int child_spawn(struct children *children, const char *const *argv, const int fds[3],
-                child_exit_fn on_exit, void *data, pid_t *ret_pid, struct kndl_error *err);
-
-/* The same for a process that became ours without being started by us, even if it has already
- * been reaped. */
-void child_adopt(struct children *children, pid_t pid, child_exit_fn on_exit, void *data);
-
-/* No callback for it any more; it is still reaped. */
-void child_forget(struct children *children, pid_t pid);

@@ -1,6 +1,6 @@
 /*
  * Commands inside a Sandbox. The runtime runs detached: our pipes become the command's own, the
- * runtime is gone at once, and the command becomes our child, whose end children_reap() tells.
+ * runtime is gone at once, and the command becomes our child, whose end the reaper tells.
  */
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "kndl/mem.h"
 #include "namespace_host.h"
 #include "oci.h"
+#include "reaper.h"
 
 enum { READ_BYTES = 32 * 1024, READS_A_TURN = 16 };
 
@@ -123,7 +124,8 @@ void exec_forget_all(struct sandbox_host *host)
     while (host->processes != NULL) {
         struct sandbox_process *process = host->processes;
 
-        child_forget(host->children, process->runtime > 0 ? process->runtime : process->pid);
+        reaper_forget(children_reaper(host->children),
+                      process->runtime > 0 ? process->runtime : process->pid);
         free_process(process);
     }
 }
@@ -212,7 +214,7 @@ static void on_runtime_end(void *data, int status)
     if (process->stream && process->on_start != NULL)
         process->on_start(process->data, process, kndl_steal_fd(&process->stream_in),
                           kndl_steal_fd(&process->stream_out));
-    child_adopt(process->host->children, pid, on_end, process);
+    reaper_adopt(children_reaper(process->host->children), pid, on_end, process);
 }
 
 /* -------------------------------------------------------------------------------- starting */
@@ -263,8 +265,8 @@ static int spawn(struct sandbox_process *process, const char *name,
     argv[at++] = name;
     for (size_t i = 0; command->argv[i] != NULL; i++)
         argv[at++] = command->argv[i];
-    return child_spawn(process->host->children, argv, fds, on_runtime_end, process,
-                       &process->runtime, err);
+    return reaper_spawn(children_reaper(process->host->children), argv, fds, on_runtime_end,
+                        process, &process->runtime, err);
 }
 
 static int begin(struct sandbox_process *process, const char *name,

@@ -268,6 +268,16 @@ int host_bash(struct host *host, const char *name, const char *script)
     return host->exit.signal != 0 ? 128 + host->exit.signal : host->exit.code;
 }
 
+void host_workspace(const struct host *host, const char *leaf, char ret_path[256])
+{
+    char path[256], inner[200];
+
+    host_folder(host, "private", path);
+    assert_int_equal(chmod(path, 0700), 0);
+    (void)snprintf(inner, sizeof inner, "private/%s", leaf);
+    host_folder(host, inner, ret_path);
+}
+
 int host_sweep(void **state)
 {
     struct host host = {0};

@@ -61,3 +61,6 @@ int host_bash(struct host *host, const char *name, const char *script);
 
 /* A folder beneath the home, made. */
 void host_folder(const struct host *host, const char *leaf, char ret_path[256]);
+
+/* The same where only root may enter, as a Session's folder is. */
+void host_workspace(const struct host *host, const char *leaf, char ret_path[256]);

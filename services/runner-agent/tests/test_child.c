@@ -10,6 +10,7 @@
 
 #include "host.h"
 #include "kndl/mem.h"
+#include "reaper.h"
 #include "verbs.h"
 
 struct seen {
@@ -140,8 +141,8 @@ static void a_process_that_ended_before_it_was_asked_for_is_told_all_the_same(vo
     if (pid == 0)
         _exit(9);
     while (kill(pid, 0) == 0)
-        children_reap(seen.host.children);
-    child_adopt(seen.host.children, pid, on_status, &seen);
+        reaper_take(children_reaper(seen.host.children));
+    reaper_adopt(children_reaper(seen.host.children), pid, on_status, &seen);
     assert_int_equal(seen.messages, 9);
     host_done(&seen.host);
 }

@@ -19,6 +19,7 @@
 
 #include "host.h"
 #include "kndl/mem.h"
+#include "reaper.h"
 #include "tree.h"
 #include "verb.h"
 
@@ -223,7 +224,7 @@ static void a_file_that_grows_without_end_is_read_once(void **unused)
     assert_int_equal(read_it(&trap, "log", 0, 1000000), KNDL_OK);
     assert_true(trap.size <= 1000000);
     (void)kill(writer, SIGKILL);
-    children_reap(trap.host.children);
+    reaper_take(children_reaper(trap.host.children));
     host_done(&trap.host);
 }
 

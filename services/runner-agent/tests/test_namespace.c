@@ -24,18 +24,8 @@
 #include "box.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
+#include "reaper.h"
 #include "verb.h"
-
-/* Where only root may enter, as a Session's folder is. */
-static void make_workspace(const struct host *host, const char *leaf, char ret_path[256])
-{
-    char path[256], inner[200];
-
-    host_folder(host, "private", path);
-    assert_int_equal(chmod(path, 0700), 0);
-    (void)snprintf(inner, sizeof inner, "private/%s", leaf);
-    host_folder(host, inner, ret_path);
-}
 
 static bool output_has(const struct host *host, const char *text)
 {
@@ -100,7 +90,7 @@ static void cc_01_a_guest_is_root_of_its_own_world_only(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
 
@@ -147,8 +137,8 @@ static void two_sandboxes_never_see_each_other(void **unused)
     host_init(&host);
     host_name(&host, 'a', a);
     host_name(&host, 'b', b);
-    make_workspace(&host, "workspace-a", folder_a);
-    make_workspace(&host, "workspace-b", folder_b);
+    host_workspace(&host, "workspace-a", folder_a);
+    host_workspace(&host, "workspace-b", folder_b);
     host_create(&host, a, folder_a);
     host_create(&host, b, folder_b);
     host_start(&host, a);
@@ -258,7 +248,7 @@ static void only_what_is_allowed_of_the_hosts_networks_can_be_reached(void **unu
         skip();
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     (void)snprintf(script, sizeof script, try, outside.address, outside.allowed);
@@ -280,7 +270,7 @@ static void limits_hold(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     /* 64 MiB: 200 MiB are too much. */
@@ -306,7 +296,7 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
     /* Another one, which must not keep anything of it. */
@@ -326,7 +316,7 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     assert_false(exists("/sys/fs/cgroup/memory", name));
     assert_false(exists("/sys/fs/cgroup/pids", name));
     assert_false(exists("/sys/fs/cgroup", name));
-    children_reap(host.children);
+    reaper_take(children_reaper(host.children));
     assert_false(any_process_of(name));
     host_stop(&host, name); /* again: nothing to do */
 
@@ -355,45 +345,6 @@ static void answer_once(int listener)
     kndl_close(&fd);
 }
 
-static void on_never(void *data, const struct sandbox_exit *end)
-{
-    (void)end;
-    fail_msg("%s", (const char *)data);
-}
-
-static void on_running(void *data, struct sandbox_process *process, int in, int out)
-{
-    struct host *host = data;
-
-    (void)process;
-    kndl_close(&in);
-    kndl_close(&out);
-    host->done = true;
-}
-
-static void a_runner_that_leaves_leaves_its_commands_running(void **unused)
-{
-    struct host host;
-    char name[64], workspace[256];
-
-    (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
-    sandbox_exec(
-        host.sandboxes, name,
-        &(struct sandbox_command){.argv = (const char *[]){"sleep", "321", NULL}, .stream = true},
-        on_running, on_never, &host);
-    host_wait(&host);
-    host_restart(&host);
-    assert_int_equal(host_bash(&host, name, "pgrep -xc sleep"), 0);
-    assert_string_equal(host.output, "2\n"); /* the init has one too */
-    host_remove(&host, name);
-    host_done(&host);
-}
-
 static void re_01_the_relays_socket_outlives_the_runner(void **unused)
 {
     struct host host;
@@ -404,7 +355,7 @@ static void re_01_the_relays_socket_outlives_the_runner(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(sandbox_relay_socket(host.sandboxes, name, &first, &err), -1);
     assert_int_equal(err.code, KNDL_NOT_FOUND);
@@ -480,7 +431,7 @@ static void a_runner_that_starts_again_finds_its_sandboxes(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(state_of(&host, name), SANDBOX_STOPPED);
     host_start(&host, name);
@@ -492,7 +443,7 @@ static void a_runner_that_starts_again_finds_its_sandboxes(void **unused)
     assert_true(init > 0);
     assert_int_equal(kill(init, SIGKILL), 0);
     while (poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, 10) == 0)
-        children_reap(host.children);
+        reaper_take(children_reaper(host.children));
     kndl_close(&pidfd);
     assert_int_equal(state_of(&host, name), SANDBOX_CRASHED);
     host_start(&host, name); /* over what the crash left */
@@ -509,7 +460,7 @@ static void a_start_that_fails_leaves_nothing_half_made(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace-gone", workspace);
+    host_workspace(&host, "workspace-gone", workspace);
     host_create(&host, name, workspace);
     assert_int_equal(rmdir(workspace), 0);
     sandbox_start(host.sandboxes, name, host_on_answer, &host);
@@ -524,7 +475,7 @@ static void a_start_that_fails_leaves_nothing_half_made(void **unused)
     sandbox_start(host.sandboxes, name, host_on_answer, &host);
     host_wait(&host);
     assert_non_null(strstr(host.answer.err.message, "only root may enter"));
-    make_workspace(&host, "workspace-gone", workspace);
+    host_workspace(&host, "workspace-gone", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name); /* Retry works once the cause is gone */
     host_remove(&host, name);
@@ -553,7 +504,7 @@ static void a_start_that_was_killed_half_way_is_cleared_up(void **unused)
     (void)unused;
     host_init(&host);
     host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
+    host_workspace(&host, "workspace", workspace);
     (void)snprintf(argument, sizeof argument, "name=%s", name);
     /* Wherever it is by then: nothing is said of how far it comes. */
     for (int ms = 5; ms <= 150; ms += 12) {
@@ -566,153 +517,13 @@ static void a_start_that_was_killed_half_way_is_cleared_up(void **unused)
                                                   .data = &host});
         host_wait(&host);
         host_stop(&host, name);
-        children_reap(host.children);
+        reaper_take(children_reaper(host.children));
         assert_false(exists("/run/netns", name));
         assert_false(exists("/sys/fs/cgroup/memory", name));
         assert_false(any_process_of(name));
     }
     host_start(&host, name);
     assert_int_equal(host_bash(&host, name, "true"), 0);
-    host_remove(&host, name);
-    host_done(&host);
-}
-
-/* -------------------------------------------------------------------------------- commands */
-
-static void a_command_gets_its_input_and_its_exit_is_told(void **unused)
-{
-    struct host host;
-    char name[64], workspace[256];
-
-    (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
-    assert_int_equal(host_bash(&host, name, "echo out; echo err >&2; exit 7"), 7);
-    assert_string_equal(host.output, "out\nerr\n");
-    assert_int_equal(host_bash(&host, name, "kill -9 $$"), 137);
-    /* A child that keeps the pipe open does not keep us. */
-    assert_int_equal(host_bash(&host, name, "sleep 300 & echo done"), 0);
-    assert_string_equal(host.output, "done\n");
-    assert_int_equal(host_bash(&host, name, "head -c 100000 /dev/zero | tr '\\0' x; echo end >&2"),
-                     0);
-    assert_int_equal(strlen(host.output), 2000 + strlen("end\n"));
-    host_remove(&host, name);
-    host_done(&host);
-}
-
-struct talk {
-    struct host *host;
-    int in;
-    int out;
-};
-
-static void on_talk_start(void *data, struct sandbox_process *process, int in, int out)
-{
-    struct talk *talk = data;
-
-    assert_true(sandbox_process_pid(process) > 0);
-    talk->in = in;
-    talk->out = out;
-    talk->host->done = true;
-}
-
-static void on_talk_end(void *data, const struct sandbox_exit *end)
-{
-    struct talk *talk = data;
-
-    talk->host->exit = *end;
-    talk->host->done = true;
-}
-
-static void a_command_can_be_talked_to(void **unused)
-{
-    struct host host;
-    struct talk talk = {.host = &host};
-    char name[64], workspace[256], line[16] = "";
-
-    (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
-    sandbox_exec(host.sandboxes, name,
-                 &(struct sandbox_command){.argv = (const char *[]){"cat", NULL}, .stream = true},
-                 on_talk_start, on_talk_end, &talk);
-    host_wait(&host);
-    assert_int_equal(write(talk.in, "ping\n", 5), 5);
-    assert_int_equal(poll(&(struct pollfd){.fd = talk.out, .events = POLLIN}, 1, 10000), 1);
-    assert_int_equal(read(talk.out, line, sizeof line), 5);
-    assert_string_equal(line, "ping\n");
-    kndl_close(&talk.in);
-    host_wait(&host);
-    assert_int_equal(host.exit.code, 0);
-    kndl_close(&talk.out);
-    host_remove(&host, name);
-    host_done(&host);
-}
-
-struct dialed {
-    struct host *host;
-    int fd;
-};
-
-static void on_dialed(void *data, const struct sandbox_answer *answer, int fd)
-{
-    struct dialed *dialed = data;
-
-    dialed->fd = fd;
-    host_on_answer(dialed->host, answer);
-}
-
-static void on_listeners(void *data, const struct sandbox_answer *answer,
-                         const struct sandbox_listener *listeners, size_t count)
-{
-    struct dialed *dialed = data;
-
-    dialed->fd = count == 1 ? listeners[0].port : -1 - (int)count;
-    host_on_answer(dialed->host, answer);
-}
-
-static void a_port_inside_is_seen_and_reached_but_not_the_relays(void **unused)
-{
-    struct host host;
-    struct dialed dialed = {.host = &host};
-    char name[64], workspace[256], line[16] = "";
-
-    (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    make_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
-    /* perl is in every Debian; it listens, and says so by a file. */
-    assert_int_equal(
-        host_bash(&host, name,
-                  "(perl -MIO::Socket::INET -e '$l = IO::Socket::INET->new(LocalAddr => "
-                  "\"127.0.0.1:3000\", Listen => 5, ReuseAddr => 1) or die; open F, "
-                  "\">/workspace/up\"; close F; while ($c = $l->accept) { print $c \"guest\\n\"; "
-                  "close $c }' &>/dev/null &) ; until [ -e /workspace/up ]; do :; done"),
-        0);
-    sandbox_listeners(host.sandboxes, name, on_listeners, &dialed);
-    host_wait(&host);
-    assert_int_equal(dialed.fd, 3000);
-    sandbox_dial(host.sandboxes, name, 3000, on_dialed, &dialed);
-    host_wait(&host);
-    assert_int_equal(host.answer.err.code, KNDL_OK);
-    assert_int_equal(poll(&(struct pollfd){.fd = dialed.fd, .events = POLLIN}, 1, 10000), 1);
-    assert_int_equal(read(dialed.fd, line, sizeof line), 6);
-    assert_string_equal(line, "guest\n");
-    kndl_close(&dialed.fd);
-    sandbox_dial(host.sandboxes, name, 3001, on_dialed, &dialed);
-    host_wait(&host);
-    assert_int_equal(host.answer.err.code, KNDL_UNAVAILABLE);
-    sandbox_dial(host.sandboxes, name, 18080, on_dialed, &dialed);
-    host_wait(&host);
-    assert_int_equal(host.answer.err.code, KNDL_PERMISSION_DENIED);
     host_remove(&host, name);
     host_done(&host);
 }
@@ -726,14 +537,10 @@ int main(int argc, char **argv)
                                   host_sweep),
         cmocka_unit_test_teardown(limits_hold, host_sweep),
         cmocka_unit_test_teardown(li_02_a_stop_leaves_no_trace_but_the_disks, host_sweep),
-        cmocka_unit_test_teardown(a_runner_that_leaves_leaves_its_commands_running, host_sweep),
         cmocka_unit_test_teardown(re_01_the_relays_socket_outlives_the_runner, host_sweep),
         cmocka_unit_test_teardown(a_runner_that_starts_again_finds_its_sandboxes, host_sweep),
         cmocka_unit_test_teardown(a_start_that_fails_leaves_nothing_half_made, host_sweep),
         cmocka_unit_test_teardown(a_start_that_was_killed_half_way_is_cleared_up, host_sweep),
-        cmocka_unit_test_teardown(a_command_gets_its_input_and_its_exit_is_told, host_sweep),
-        cmocka_unit_test_teardown(a_command_can_be_talked_to, host_sweep),
-        cmocka_unit_test_teardown(a_port_inside_is_seen_and_reached_but_not_the_relays, host_sweep),
     };
     int status;
 
