@@ -9,6 +9,7 @@
 #include <nats/nats.h>
 
 #include "kndl/bus.h"
+#include "subject.h"
 
 /* Headers of requests and answers. */
 #define KNDL_HEADER_ACTOR "Kndl-Actor"       /* person/<id>, runner/<id> or service/<word> */
@@ -50,6 +51,9 @@ struct kndl_bus {
 
 /* Fails whatever waits, because the connection is gone. */
 void kndl_requests_fail(struct kndl_bus *bus, enum kndl_code code, const char *why);
+
+/* Whom a request waits for: sessions of kndl.sessions.v1, a Runner's id for its commands. */
+void kndl_request_target(const struct kndl_request *request, char target[KNDL_TOKEN_CHARS_MAX + 1]);
 
 /* The subscription's callback for answers, and the thread that ends what waits too long. */
 void kndl_requests_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, void *bus);
