@@ -18,8 +18,7 @@
 #include "wait.h"
 
 enum {
-    CALL_MS = 15000,     /* without Connect-Timeout-Ms */
-    CALL_MS_MAX = 30000, /* whatever the client would wait */
+    CALL_MS_MAX = 30000, /* whatever the client would wait, and where it does not say */
     SERVICE_MS_MAX = 10000,
     BAD_TOKEN_MS = 1000,
 };
@@ -293,7 +292,7 @@ static int read_protocol(struct call *call, struct kndl_error *err)
     const char *version = kndl_web_header(request, "connect-protocol-version");
     const char *encoding = kndl_web_header(request, "content-encoding");
     const char *timeout = kndl_web_header(request, "connect-timeout-ms");
-    int64_t timeout_ms = CALL_MS;
+    int64_t timeout_ms = CALL_MS_MAX;
 
     call->is_json = is_type(type, "application/json");
     if (!call->is_json && !is_type(type, "application/proto")) {
