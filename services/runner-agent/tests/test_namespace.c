@@ -262,6 +262,14 @@ static void only_what_is_allowed_of_the_hosts_networks_can_be_reached(void **unu
     host_done(&host);
 }
 
+static void on_stats(void *data, const struct sandbox_stats *stats)
+{
+    assert_true(stats->memory_bytes > 0 && stats->memory_bytes <= 64 << 20);
+    assert_true(stats->memory_peak_bytes >= stats->memory_bytes);
+    assert_true(stats->pids > 0 && stats->cpu_us > 0);
+    host_on_answer(data, &stats->answer);
+}
+
 static void limits_hold(void **unused)
 {
     struct host host;
@@ -273,6 +281,14 @@ static void limits_hold(void **unused)
     host_workspace(&host, "workspace", workspace);
     host_create(&host, name, workspace);
     host_start(&host, name);
+    sandbox_stats(host.sandboxes, name, on_stats, &host);
+    host_wait(&host);
+    assert_int_equal(host.answer.err.code, KNDL_OK);
+    /* Half a CPU, as version 1 says it, or version 2. */
+    assert_int_equal(host_bash(&host, name,
+                               "cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu.max "
+                               "2>/dev/null | grep -o '^50000'"),
+                     0);
     /* 64 MiB: 200 MiB are too much. */
     assert_int_equal(host_bash(&host, name,
                                "head -c 200M /dev/zero | tail >/dev/null; "
