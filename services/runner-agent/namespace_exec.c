@@ -206,6 +206,8 @@ static void on_runtime_end(void *data, int status)
 
     process->runtime = 0;
     if (pid <= 0 || status != 0) {
+        if (pid > 0)
+            (void)kill(pid, SIGKILL); /* the deadline came just as it had begun */
         explain(process);
         finish(process);
         return;
