@@ -32,7 +32,8 @@ static const char system_mounts[] =
 
 static const char hidden[] =
     "\"maskedPaths\":[\"/proc/acpi\",\"/proc/kcore\",\"/proc/keys\",\"/proc/latency_stats\","
-    "\"/proc/timer_list\",\"/proc/sched_debug\",\"/proc/scsi\",\"/sys/firmware\"],"
+    "\"/proc/timer_list\",\"/proc/sched_debug\",\"/proc/scsi\",\"/sys/firmware\","
+    "\"/sys/devices/virtual/powercap\"],"
     "\"readonlyPaths\":[\"/proc/asound\",\"/proc/bus\",\"/proc/fs\",\"/proc/irq\",\"/proc/sys\","
     "\"/proc/sysrq-trigger\"]";
 
@@ -77,8 +78,10 @@ static void append_process(struct kndl_buf *out)
              "\"HOME=/root\",\"LANG=C.UTF-8\",\"TERM=xterm-256color\"],\"capabilities\":{");
     kndl_buf_printf(out, "\"bounding\":%s,\"effective\":%s,\"permitted\":%s},", capabilities,
                     capabilities, capabilities);
+    /* No core: it would lay what a process knows, tokens too, on a disk. */
     kndl_buf_printf(out,
-                    "\"noNewPrivileges\":true,\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\","
+                    "\"noNewPrivileges\":true,\"rlimits\":[{\"type\":\"RLIMIT_CORE\","
+                    "\"hard\":0,\"soft\":0},{\"type\":\"RLIMIT_NOFILE\","
                     "\"hard\":%llu,\"soft\":%llu}]},",
                     (unsigned long long)most, (unsigned long long)most);
 }

@@ -121,8 +121,8 @@ static void cc_01_a_guest_is_root_of_its_own_world_only(void **unused)
     assert_int_not_equal(host_bash(&host, name, "mknod /tmp/disk b 254 0 && cat /tmp/disk"), 0);
     assert_int_equal(
         host_bash(&host, name, "grep -c . /proc/1/cmdline; ls -d /proc/[0-9]* | wc -l"), 0);
-    assert_int_equal(host_bash(&host, name, "stat -c %a /run/kndl"), 0);
-    assert_true(output_has(&host, "700\n"));
+    assert_int_equal(host_bash(&host, name, "stat -c %a /run/kndl; ulimit -Hc"), 0);
+    assert_true(output_has(&host, "700\n0\n"));
 
     host_remove(&host, name);
     host_done(&host);
