@@ -264,6 +264,8 @@ void conn_close(struct conn *conn)
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
     web->conn_count--;
+    if (conn->of_address != NULL)
+        --*conn->of_address;
     uv_close((uv_handle_t *)&conn->tcp, on_closed);
 
     if (state == CONN_WAITING && web->options.on_abort != NULL)
@@ -283,6 +285,20 @@ static void name_peer(struct conn *conn)
         uv_ip4_name((struct sockaddr_in *)&address, conn->peer, sizeof conn->peer);
     else if (address.ss_family == AF_INET6)
         uv_ip6_name((struct sockaddr_in6 *)&address, conn->peer, sizeof conn->peer);
+}
+
+/* False: its address has too many. */
+static bool count_address(struct conn *conn)
+{
+    struct kndl_web *web = conn->web;
+    unsigned slot = 2166136261;
+
+    if (web->options.connections_of_address_max == 0)
+        return true;
+    for (const char *c = conn->peer; *c != '\0'; c++)
+        slot = (slot ^ (unsigned char)*c) * 16777619;
+    conn->of_address = &web->of_address[slot % ADDRESS_SLOTS];
+    return ++*conn->of_address <= web->options.connections_of_address_max;
 }
 
 void conn_accept(struct kndl_web *web)
@@ -307,8 +323,12 @@ void conn_accept(struct kndl_web *web)
         conn_close(conn);
         return;
     }
-    uv_tcp_nodelay(&conn->tcp, 1);
     name_peer(conn);
+    if (!count_address(conn)) {
+        conn_close(conn);
+        return;
+    }
+    uv_tcp_nodelay(&conn->tcp, 1);
     conn_set_deadline(conn, CONN_HEAD_MS);
     set_reading(conn, true);
 }

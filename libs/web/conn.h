@@ -24,6 +24,9 @@ enum {
     CONN_CLOSE_MS = 5 * 1000, /* for the peer's close frame */
 };
 
+/* Addresses that share a slot share its limit: many slots, few addresses. */
+enum { ADDRESS_SLOTS = 8192 };
+
 enum conn_state {
     CONN_HEAD,           /* waits for a head; idle while nothing of it is there */
     CONN_BODY,           /* the head is parsed, the body comes */
@@ -71,6 +74,7 @@ struct conn {
     struct kndl_web_request *request; /* NULL once it is a socket */
     struct kndl_web_socket *socket;   /* NULL until then */
     char peer[INET6_ADDRSTRLEN];
+    uint16_t *of_address; /* the slot of its address; NULL: not counted */
 };
 
 struct kndl_web {
@@ -80,8 +84,9 @@ struct kndl_web {
     uv_timer_t sweeper; /* looks for deadlines that passed */
     struct conn *conns;
     size_t conn_count;
-    size_t body_bytes; /* of all requests, by what they said they have */
-    unsigned handles;  /* not yet closed: it is freed after the last */
+    uint16_t of_address[ADDRESS_SLOTS]; /* connections, by the hash of their address */
+    size_t body_bytes;                  /* of all requests, by what they said they have */
+    unsigned handles;                   /* not yet closed: it is freed after the last */
     int port;
     bool is_closed;
     int64_t date_s; /* of which second `date` is */

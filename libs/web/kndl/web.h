@@ -40,11 +40,12 @@ struct kndl_web_refusal {
 };
 
 struct kndl_web_options {
-    const char *address;     /* an IPv4 address to listen on; NULL with listen_fd */
-    int port;                /* 0: any free one; kndl_web_port() tells */
-    int listen_fd;           /* a listening socket that is already there, else -1; kept open */
-    size_t body_bytes_max;   /* a longer request is 413 */
-    size_t connections_max;  /* more are closed as they come; 0: 12,000 */
+    const char *address;    /* an IPv4 address to listen on; NULL with listen_fd */
+    int port;               /* 0: any free one; kndl_web_port() tells */
+    int listen_fd;          /* a listening socket that is already there, else -1; kept open */
+    size_t body_bytes_max;  /* a longer request is 413 */
+    size_t connections_max; /* more are closed as they come; 0: 12,000 */
+    unsigned connections_of_address_max; /* likewise of one address; 0: no limit */
     size_t bodies_bytes_max; /* of all requests that are here at once, else 503; 0: 256 MiB */
     size_t socket_frame_bytes_max;
     size_t socket_queue_bytes_max; /* over it kndl_web_socket_send() refuses */

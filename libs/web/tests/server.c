@@ -118,6 +118,7 @@ void server_start(struct server *server, int listen_fd)
         .address = listen_fd < 0 ? "127.0.0.1" : NULL,
         .listen_fd = listen_fd,
         .body_bytes_max = TEST_BODY_BYTES_MAX,
+        .connections_of_address_max = TEST_OF_ADDRESS_MAX,
         .bodies_bytes_max = 2 * TEST_BODY_BYTES_MAX,
         .socket_frame_bytes_max = TEST_FRAME_BYTES_MAX,
         .socket_queue_bytes_max = TEST_QUEUE_BYTES_MAX,

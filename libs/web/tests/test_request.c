@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -339,6 +340,48 @@ static void a_client_that_never_reads_is_let_go(void **state)
     close(fd);
 }
 
+/* Fault test 32: who opens many and says nothing keeps nobody else out. */
+static void many_idle_connections_keep_nobody_out(void **state)
+{
+    struct server *server = *state;
+    struct sockaddr_in other = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)server->port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    struct rlimit files = {3 * TEST_OF_ADDRESS_MAX, 3 * TEST_OF_ADDRESS_MAX};
+    static int fds[TEST_OF_ADDRESS_MAX];
+    BUF all = {0};
+    BUF head = {0};
+    BUF body = {0};
+
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        skip();
+    for (int i = 0; i < TEST_OF_ADDRESS_MAX; i++) {
+        fds[i] = kndl_raw_connect(server->port);
+        if (i % 2 == 0)
+            kndl_raw_send(fds[i], "GET / HT");
+    }
+    /* The next one from there is closed at once; one from elsewhere is served. */
+    assert_int_equal(ask(server, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", &all), 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&other, sizeof other), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    kndl_raw_send(fd, "GET /peer HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(kndl_raw_read_answer(fd, &head, &body), 200);
+    assert_string_equal(body.data, "127.0.0.2");
+    close(fd);
+    /* And all are let go at their deadline. */
+    server_shift(server, 11000);
+    for (int i = 0; i < TEST_OF_ADDRESS_MAX; i++) {
+        kndl_raw_read_to_end(fds[i], &all);
+        close(fds[i]);
+    }
+    assert_int_equal(ask(server, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", &all),
+                     200);
+}
+
 static void it_listens_on_loopback_alone(void **state)
 {
     struct server *server = *state;
@@ -460,6 +503,7 @@ int main(void)
         WITH_SERVER(the_bodies_of_all_have_a_limit_together),
         WITH_SERVER(a_client_that_says_nothing_is_let_go),
         WITH_SERVER(a_client_that_never_reads_is_let_go),
+        WITH_SERVER(many_idle_connections_keep_nobody_out),
         WITH_SERVER(it_listens_on_loopback_alone),
         WITH_SERVER(an_address_in_use_is_said),
         WITH_SERVER(servers_come_and_go_on_one_loop),
