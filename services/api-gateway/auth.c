@@ -25,7 +25,8 @@ enum {
     BODY_BYTES_MAX = 4096,
     LOGIN_BYTES_MAX = 64,
     MACHINE_BYTES_MAX = 128,
-    COOKIE_SECONDS = 30 * 24 * 3600,
+    /* The most that a sign-in can last; that it ends after 30 days without use is the row's. */
+    COOKIE_SECONDS = 90 * 24 * 3600,
 };
 
 /* A sign-in or sign-out on its way. */

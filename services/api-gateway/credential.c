@@ -27,7 +27,11 @@ bool credential_origin_is_ours(const struct settings *settings,
                                const struct kndl_web_request *request, bool may_be_absent)
 {
     const char *origin = kndl_web_header(request, "origin");
+    const char *site = kndl_web_header(request, "sec-fetch-site");
 
+    /* What browsers say besides; a link from elsewhere that is only looked at is no harm. */
+    if (site != NULL && !may_be_absent && strcmp(site, "same-origin") != 0)
+        return false;
     if (origin == NULL)
         return may_be_absent;
     return strcmp(origin, settings->origin) == 0;

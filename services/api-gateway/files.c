@@ -282,8 +282,9 @@ void files_answer(struct gateway *gateway, struct kndl_web_request *request, con
     const char *encoding;
     struct kndl_error err;
 
-    /* A file that is gone is no page: an old page would take the new one for its script. */
-    if (file == NULL && strncmp(path, "/assets/", 8) != 0)
+    /* A file that is gone is no page: an old page would take the new one for its script. Nor is
+     * what scanners look for, such as /.git. */
+    if (file == NULL && strncmp(path, "/assets/", 8) != 0 && strstr(path, "/.") == NULL)
         file = gateway->files->index;
     if (file == NULL || file->forms[IDENTITY].body.data == NULL) {
         kndl_fail(&err, KNDL_NOT_FOUND, "there is no such page");

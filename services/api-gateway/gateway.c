@@ -3,6 +3,7 @@
 #include "gateway.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "answer.h"
 #include "facts.h"
@@ -22,6 +23,7 @@
 
 enum {
     DRAIN_MS = 5000,
+    CONNECTIONS_OF_ADDRESS_MAX = 256,
     DRAIN_TICK_MS = 20,
     SOCKET_FRAME_BYTES_MAX = 64 * 1024, /* of a client's; its frames are small */
     SOCKET_QUEUE_BYTES_MAX = 4 * 1024 * 1024,
@@ -43,25 +45,30 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
     sockets_open(gateway);
     facts_open(gateway);
     if (files_open(gateway, err) < 0 ||
-        kndl_web_open(gateway->loop,
-                      &(struct kndl_web_options){
-                          .address = settings->address,
-                          .port = settings->port,
-                          .listen_fd = -1,
-                          .body_bytes_max = KNDL_MESSAGE_BYTES_MAX,
-                          .socket_frame_bytes_max = SOCKET_FRAME_BYTES_MAX,
-                          .socket_queue_bytes_max = SOCKET_QUEUE_BYTES_MAX,
-                          .data = gateway,
-                          .on_request = route_request,
-                          .on_abort = route_abort,
-                          .on_upgrade = upgrade_begin,
-                          .on_socket_open = socket_opened,
-                          .on_socket_frame = socket_frame,
-                          .on_socket_drained = socket_drained,
-                          .on_socket_closed = socket_closed,
-                          .on_refusal = answer_refusal,
-                      },
-                      &gateway->web, err) < 0) {
+        kndl_web_open(
+            gateway->loop,
+            &(struct kndl_web_options){
+                .address = settings->address,
+                .port = settings->port,
+                .listen_fd = -1,
+                /* On loopback everybody comes from the proxy in front. */
+                .connections_of_address_max = settings_is_loopback_address(settings->address)
+                                                  ? 0
+                                                  : CONNECTIONS_OF_ADDRESS_MAX,
+                .body_bytes_max = KNDL_MESSAGE_BYTES_MAX,
+                .socket_frame_bytes_max = SOCKET_FRAME_BYTES_MAX,
+                .socket_queue_bytes_max = SOCKET_QUEUE_BYTES_MAX,
+                .data = gateway,
+                .on_request = route_request,
+                .on_abort = route_abort,
+                .on_upgrade = upgrade_begin,
+                .on_socket_open = socket_opened,
+                .on_socket_frame = socket_frame,
+                .on_socket_drained = socket_drained,
+                .on_socket_closed = socket_closed,
+                .on_refusal = answer_refusal,
+            },
+            &gateway->web, err) < 0) {
         gateway_close(gateway);
         return -1;
     }
@@ -113,11 +120,23 @@ static void on_signal(void *data)
     kndl_timer_start(gateway->drain_timer, 0, DRAIN_TICK_MS);
 }
 
+/* Each connection is a descriptor; the usual soft limit is 1024. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int gateway_run(struct kndl_bus *bus, struct kndl_error *err)
 {
     struct settings settings;
     struct gateway *gateway;
 
+    raise_file_limit();
     if (kndl_crypt_init(err) < 0 || settings_read(&settings, err) < 0 ||
         gateway_open(bus, &settings, &gateway, err) < 0)
         return -1;

@@ -64,7 +64,7 @@ static void a_browser_gets_a_cookie_and_no_token(void **state)
     assert_int_equal(sign_in(f, "{\"login\":\"ada\",\"client\":\"web\"}", NULL, &head, &body), 200);
     assert_string_equal(body.data, "{\"person\":{\"id\":\"ada\"}}");
     assert_non_null(strstr(head.data, "\r\nSet-Cookie: kndl_dev=kndl_web_secret; Path=/; HttpOnly; "
-                                      "SameSite=Lax; Max-Age=2592000\r\n"));
+                                      "SameSite=Lax; Max-Age=7776000\r\n"));
     V1(DevLoginRequest) *asked = kndl__repo_access__v1__dev_login_request__unpack(
         NULL, fake_newest("DevLogin")->data.size,
         (const uint8_t *)fake_newest("DevLogin")->data.data);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/token.h"
+#include "methods.h"
 
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
 
@@ -152,25 +154,73 @@ static void whoever_is_not_known_is_refused_alike(void **state)
     assert_int_equal(fake_count("Authenticate"), 1); /* nonsense is not even asked about */
 }
 
+/* Fault test 33, on each method; the socket is in test_socket.c. */
 static void a_cookie_needs_our_own_origin(void **state)
 {
+    static const struct {
+        const char *origin;
+        const char *extra;
+    } cases[] = {
+        {NULL, NULL},
+        {"null", NULL},
+        {"https://evil.example", NULL},
+        {"http://127.0.0.1", NULL},  /* right host, wrong port */
+        {"https://127.0.0.1", NULL}, /* and scheme */
+        {"http://sub.127.0.0.1", NULL},
+        {"own", "Sec-Fetch-Site: cross-site\r\n"},
+        {"own", "Sec-Fetch-Site: same-site\r\n"},
+    };
     struct fixture *f = *state;
-    static const char *const origins[] = {NULL, "null", "https://evil.example", "http://127.0.0.1",
-                                          "http://localhost"};
     BUF head = {0};
     BUF body = {0};
 
-    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
-        assert_int_equal(fixture_ask(f,
-                                     &(struct ask_options){
-                                         .path = WHO_AM_I,
-                                         .origin = origins[i],
-                                         .cookie = fixture_web_token,
-                                         .body = kndl_slice_of("{}"),
-                                     },
-                                     &head, &body),
-                         403);
+    for (const struct method_service *service = method_services; service->descriptor != NULL;
+         service++) {
+        for (size_t m = 0; m < service->count; m++) {
+            char path[256];
+
+            snprintf(path, sizeof path, "/%s/%s", service->descriptor->name,
+                     service->methods[m].name);
+            for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+                assert_int_equal(fixture_ask(f,
+                                             &(struct ask_options){
+                                                 .path = path,
+                                                 .origin = cases[i].origin,
+                                                 .extra = cases[i].extra,
+                                                 .cookie = fixture_web_token,
+                                                 .body = kndl_slice_of("{}"),
+                                             },
+                                             &head, &body),
+                                 403);
+            assert_int_equal(fake_count(service->methods[m].name), 0);
+        }
+    }
+    /* A form's POST of a foreign page, which needs no preflight. */
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = WHO_AM_I,
+                                                       .type = "text/plain",
+                                                       .cookie = fixture_web_token},
+                                 &head, &body),
+                     415);
     assert_int_equal(fake_count("Authenticate"), 0);
+}
+
+static void two_cookies_of_our_name_are_none(void **state)
+{
+    struct fixture *f = *state;
+    BUF head = {0};
+    BUF body = {0};
+    char extra[200];
+
+    snprintf(extra, sizeof extra, "Cookie: kndl_dev=%s; kndl_dev=%s\r\n", fixture_bob_token,
+             fixture_web_token);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = WHO_AM_I,
+                                                       .origin = "own",
+                                                       .extra = extra,
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     401);
 }
 
 static void a_cli_token_comes_without_any_origin_and_reads_no_cookie(void **state)
@@ -523,6 +573,7 @@ int main(void)
         WITH_GATEWAY(a_person_calls_by_cli_token_in_protobuf),
         WITH_GATEWAY(whoever_is_not_known_is_refused_alike),
         WITH_GATEWAY(a_cookie_needs_our_own_origin),
+        WITH_GATEWAY(two_cookies_of_our_name_are_none),
         WITH_GATEWAY(a_cli_token_comes_without_any_origin_and_reads_no_cookie),
         WITH_GATEWAY(another_host_is_refused),
         WITH_GATEWAY(a_cli_token_cannot_set_a_setup_token),

@@ -143,8 +143,8 @@ static void hidden_files_and_links_are_left_out(void **state)
     BUF head = {0};
     BUF body = {0};
 
-    assert_int_equal(get(f, "/.hidden", NULL, &head, &body), 200);
-    assert_string_equal(body.data, "this is index.html");
+    assert_int_equal(get(f, "/.hidden", NULL, &head, &body), 404);
+    assert_int_equal(get(f, "/.git/config", NULL, &head, &body), 404);
     assert_int_equal(get(f, "/secret.txt", NULL, &head, &body), 200);
     assert_string_equal(body.data, "this is index.html");
     assert_int_equal(get(f, "/assets/..%2f..%2fetc/passwd", NULL, &head, &body), 400);
