@@ -85,9 +85,7 @@ static int check_setup_token(struct kndl_call *call)
     if (peers_check_setup_token(sessions->peers, call, call->actor.id, &exists) < 0)
         return -1;
     if (!exists)
-        return kndl_fail(&call->err, KNDL_ABORTED,
-                         "you have no setup token: make one with `claude setup-token`, set it with "
-                         "`kndl token set`, then try again");
+        return kndl_fail(&call->err, KNDL_ABORTED, NO_SETUP_TOKEN);
     return 0;
 }
 

@@ -264,12 +264,8 @@ static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *re
     if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
         peers_check_setup_token(sessions->peers, call, call->actor.id, &has_token) < 0)
         return -1;
-    if (!has_token)
-        return kndl_fail(&call->err, KNDL_ABORTED,
-                         "you have no setup token: make one with `claude setup-token`, set it with "
-                         "`kndl token set`, then try again");
-    if (store_wake_session(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
-        0)
+    if (store_wake_session(sessions->store, call->arena, &asked, has_token, &session, &changes,
+                           &call->err) < 0)
         return -1;
     resp->session = present_session(call->arena, &session, call->actor.id);
     return done(call, &changes);

@@ -185,6 +185,11 @@ int store_create_session(struct store *store, struct kndl_arena *arena,
                          Kndl__Sessions__V1__QueuedPrompt **ret_prompt, struct changes *changes,
                          struct kndl_error *err);
 
+/* What a person reads who would start or wake a Session without one (CR-01). */
+#define NO_SETUP_TOKEN                                                                             \
+    "you have no setup token: make one with `claude setup-token`, set it with `kndl token set`, "  \
+    "then try again"
+
 /* ---- what the Creator does ---- */
 
 /* A command of a person: who, on what, and by which request. */
@@ -217,8 +222,9 @@ int store_stop_turn(struct store *store, struct kndl_arena *arena, const struct 
 int store_sleep_session(struct store *store, struct kndl_arena *arena, const struct asked *asked,
                         struct session *ret_session, struct changes *changes,
                         struct kndl_error *err);
+/* has_token: whether the Creator has a setup token now; ABORTED without. */
 int store_wake_session(struct store *store, struct kndl_arena *arena, const struct asked *asked,
-                       struct session *ret_session, struct changes *changes,
+                       bool has_token, struct session *ret_session, struct changes *changes,
                        struct kndl_error *err);
 
 /*

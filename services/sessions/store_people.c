@@ -223,7 +223,8 @@ int store_sleep_session(struct store *store, struct kndl_arena *arena, const str
 }
 
 int store_wake_session(struct store *store, struct kndl_arena *arena, const struct asked *asked,
-                       struct session *ret_session, struct changes *changes, struct kndl_error *err)
+                       bool has_token, struct session *ret_session, struct changes *changes,
+                       struct kndl_error *err)
 {
     KNDL_CLEANUP(edit_done) struct edit edit;
     const char *result;
@@ -235,6 +236,8 @@ int store_wake_session(struct store *store, struct kndl_arena *arena, const stru
     *ret_session = edit.session;
     if (repeat)
         return 0;
+    if (!has_token)
+        return kndl_fail(err, KNDL_ABORTED, NO_SETUP_TOKEN);
     if (edit.session.state != LIFE(ASLEEP) && edit.session.state != LIFE(FAILED))
         return kndl_fail(err, KNDL_ABORTED,
                          "session %s is %s: only one that is asleep or has failed can be woken",

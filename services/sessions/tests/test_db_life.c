@@ -39,7 +39,7 @@ static int wake(struct stage *stage, const char *person, const char *id, const c
     const struct asked asked = {person, id, request};
     struct session session;
 
-    return store_wake_session(stage->store, stage->arena, &asked, &session, &stage->changes,
+    return store_wake_session(stage->store, stage->arena, &asked, true, &session, &stage->changes,
                               &stage->err);
 }
 

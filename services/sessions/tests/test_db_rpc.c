@@ -11,6 +11,7 @@
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
+#include "kndl/token.h"
 #include "rpc.h"
 #include "stage.h"
 
@@ -323,19 +324,59 @@ static void ev_07_a_view_begins_where_the_viewer_stopped(void **state)
 static void cr_05_a_mod_token_is_kept_as_a_hash_and_given_for_a_live_run_alone(void **state)
 {
     V1(IssueModTokenRequest) req = INIT(ISSUE_MOD_TOKEN_REQUEST);
+    V1(AppendEventsRequest) batch = INIT(APPEND_EVENTS_REQUEST);
     struct fixture f;
+    uint8_t hash[KNDL_HASH_BYTES];
 
     set_up(&f, state);
     const char *id = stage_make(f.stage, "ada", "r1", "");
     stage_deliver(f.stage, id);
-    req.session_id = (char *)id;
-    req.run = 1;
+    req.session_id = batch.session_id = (char *)id;
+    req.run = batch.run = 1;
     assert_int_equal(report(&f, "r1", "IssueModToken", &req.base), KNDL_OK);
-    assert_int_equal(
-        strncmp(((V1(IssueModTokenResponse) *)f.answer.response)->token, "kndl_mod_", 9), 0);
+    const char *token = ((V1(IssueModTokenResponse) *)f.answer.response)->token;
+    assert_true(kndl_token_is_valid(KNDL_TOKEN_MOD, kndl_slice_of(token)));
+
+    /* Its SHA-256 is what counts, and what is kept. */
+    kndl_hash(kndl_slice_of(token), hash);
+    batch.runner_id = (char *)"r1";
+    batch.first_n = 1;
+    batch.n_events = 1;
+    batch.events = (Kndl__Event__V1__Event *[]){stage_text(f.stage, "x")};
+    batch.mod_token_hash.data = hash;
+    batch.mod_token_hash.len = sizeof hash;
+    kndl_test_done(&f.answer);
+    f.answer = kndl_test_call(sessions_internal_service, &f.sessions, "redactor", "AppendEvents",
+                              &batch.base);
+    assert_int_equal(((V1(AppendEventsResponse) *)f.answer.response)->expected_n, 2);
+
     assert_int_equal(report(&f, "r2", "IssueModToken", &req.base), KNDL_NOT_FOUND);
-    stage_end(f.stage, "r1", id, 0, END_COMMANDED);
+    stage_end(f.stage, "r1", id, 1, END_COMMANDED);
     assert_int_equal(report(&f, "r1", "IssueModToken", &req.base), KNDL_ABORTED);
+}
+
+static void cr_01_without_a_setup_token_a_session_does_not_wake(void **state)
+{
+    V1(WakeSessionRequest) req = INIT(WAKE_SESSION_REQUEST);
+    struct fixture f;
+
+    set_up(&f, state);
+    const char *id = stage_make(f.stage, "ada", "r1", "");
+    stage_run(f.stage, "r1", id);
+    stage_end(f.stage, "r1", id, 0, END_COMMANDED);
+    req.session_id = (char *)id;
+    req.request_id = (char *)"w1";
+    f.peers.has_token = false;
+    assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_ABORTED);
+    assert_string_equal(f.answer.err.message, NO_SETUP_TOKEN);
+    assert_int_equal(stage_read(f.stage, id).state, LIFE(ASLEEP));
+    f.peers.has_token = true;
+    assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_OK);
+
+    /* A repeat is answered alike, whatever became of the token since. */
+    f.peers.has_token = false;
+    assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_OK);
+    kndl_test_done(&f.answer);
 }
 
 static void
@@ -439,6 +480,7 @@ int main(void)
         cmocka_unit_test(what_is_too_long_or_nonsense_is_refused),
         cmocka_unit_test(ev_08_a_page_says_whether_there_is_more_at_exactly_its_limit),
         cmocka_unit_test(ev_07_a_view_begins_where_the_viewer_stopped),
+        cmocka_unit_test(cr_01_without_a_setup_token_a_session_does_not_wake),
         cmocka_unit_test(cr_05_a_mod_token_is_kept_as_a_hash_and_given_for_a_live_run_alone),
         cmocka_unit_test(
             a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone),
