@@ -1,0 +1,94 @@
+// Debian's Chromium, driven by playwright-core: pages that fail a test for any console error, any
+// exception and any violation of the CSP.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { chromium } from 'playwright-core';
+
+// Without these Chromium calls home at each start.
+const ARGS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+const TOUCH_PX = 44;
+
+export async function launch() {
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGS });
+}
+
+export class Page {
+  // A page in a browser profile of its own.
+  static async open(browser, kndl, { viewport = DESKTOP, colorScheme = 'light' } = {}) {
+    const self = new Page();
+    self.kndl = kndl;
+    self.viewport = viewport;
+    self.complaints = [];
+    self.context = await browser.newContext({
+      viewport,
+      colorScheme,
+      hasTouch: viewport === PHONE,
+      baseURL: kndl.facts.hub_url,
+    });
+    self.page = await self.context.newPage();
+    self.page.on('console', (message) => {
+      if (message.type() === 'error' && !self.isExpected(message.text()))
+        self.complaints.push(`console: ${message.text()}`);
+    });
+    self.page.on('pageerror', (error) => self.complaints.push(`exception: ${error.message}`));
+    await self.page.addInitScript(() => {
+      addEventListener('securitypolicyviolation', (event) =>
+        console.error(`securitypolicyviolation ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+    });
+    self.expected = [];
+    return self;
+  }
+
+  // What the browser itself logs when the test makes the Hub refuse or go away.
+  isExpected(text) {
+    return this.expected.some((pattern) => pattern.test(text));
+  }
+
+  async signIn(login) {
+    this.expected.push(/status of 401/); // who is not signed in yet asks who they are
+    await this.page.goto('/');
+    await this.page.getByLabel('GitHub login').fill(login);
+    await this.page.getByRole('button', { name: 'Sign in' }).click();
+    await this.page.getByRole('link', { name: 'New Session' }).first().waitFor();
+    this.expected.pop();
+  }
+
+  async screenshot(name) {
+    const folder = path.join(this.kndl.dir, 'screenshots');
+    fs.mkdirSync(folder, { recursive: true });
+    await this.page.screenshot({ path: path.join(folder, `${name}.png`) });
+  }
+
+  // No sideways scroll, and on a phone everything to press is large enough.
+  async checkLayout() {
+    const { width, small } = await this.page.evaluate((least) => {
+      const isSmall = (element) => {
+        const box = element.getBoundingClientRect();
+        const isShown = box.width > 1 && box.height > 1 && element.checkVisibility();
+        const isInText = element.closest('.prose-claude, p') !== null;
+        return isShown && !isInText && (box.height < least - 0.5 || box.width < least - 0.5);
+      };
+      const targets = [...document.querySelectorAll('button, a, input, select, summary, textarea')];
+      return {
+        width: document.documentElement.scrollWidth,
+        small: targets.filter(isSmall).map((element) => element.outerHTML.slice(0, 160)),
+      };
+    }, TOUCH_PX);
+    assert.ok(width <= this.viewport.width, `the page is ${width} px wide`);
+    if (this.viewport === PHONE) assert.deepEqual(small, [], `targets under ${TOUCH_PX} px`);
+  }
+
+  async close() {
+    await this.context.close();
+    assert.deepEqual(this.complaints, []);
+  }
+}
