@@ -67,6 +67,7 @@ for (const { name, viewport, colorScheme } of sizes) {
     after(() => tab.close());
 
     it('EV-01 a new Session answers while one looks on', async () => {
+      kndl.anthropic.use('all');
       await startSession(tab.page, `write ${viewport.width}.txt banana`);
       await log(tab.page).getByText(`Wrote banana to ${viewport.width}.txt.`).waitFor({ timeout: 2 * MINUTE_MS });
       await log(tab.page).getByText('Bash').first().waitFor();
@@ -85,10 +86,10 @@ for (const { name, viewport, colorScheme } of sizes) {
       await shot('streaming');
       await kndl.anthropic.release();
       await log(tab.page).getByText('The second half came when it was let go.').waitFor();
-      kndl.anthropic.use('all');
     });
 
     it('EV-03 a question is answered by its options', async () => {
+      kndl.anthropic.use('all');
       await send(tab.page, 'ask one');
       const card = tab.page.getByRole('region', { name: 'Open question' });
       await card.getByRole('button', { name: /Blue/ }).click();

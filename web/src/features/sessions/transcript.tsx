@@ -1,6 +1,6 @@
 // The transcript: a long list that stays fast, follows only while its end is in view, and never
 // moves what somebody reads.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { ArrowDown } from 'lucide-react'
 import { VList, type VListHandle } from 'virtua'
 
@@ -12,6 +12,7 @@ import { TranscriptItem } from './transcript-item'
 import { toItems } from './transcript-model'
 
 const nearEndPx = 80
+const nearStartPx = 400
 
 interface Props {
   snapshot: SessionSnapshot
@@ -23,6 +24,8 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
   const { events, blocks, hasOlder } = snapshot
   const items = useMemo(() => toItems(events, blocks), [events, blocks])
   const list = useRef<VListHandle>(null)
+  const frame = useRef<HTMLDivElement>(null)
+  const last = useRef({ offset: 0, scrollSize: 0, viewportSize: 0 })
   const [follows, setFollows] = useState(true)
   const [seen, setSeen] = useState(0)
   const firstSeq = events[0]?.seq
@@ -31,32 +34,44 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
   const shifted = firstSeq !== undefined && lastFirst !== undefined && firstSeq < lastFirst
   useEffect(() => setLastFirst(firstSeq), [firstSeq])
 
+  const toEnd = useCallback(() => {
+    list.current?.scrollTo(Number.MAX_SAFE_INTEGER)
+  }, [])
+
   useLayoutEffect(() => {
-    if (follows && items.length > 0) list.current?.scrollToIndex(items.length - 1, { align: 'end' })
-  }, [items, follows])
+    if (follows) toEnd()
+  }, [items, follows, toEnd])
 
-  const isAtEnd = (offset: number) => {
+  // The room gets smaller and larger with the queue, a question, a keyboard: what was at the end
+  // stays at the end.
+  useEffect(() => {
+    const room = frame.current
+    if (room === null || !follows) return
+    const observer = new ResizeObserver(toEnd)
+    observer.observe(room)
+    return () => observer.disconnect()
+  }, [follows, toEnd])
+
+  // Only somebody's scrolling up ends the following; a list that grows or shrinks does not.
+  const onScroll = (offset: number) => {
     const handle = list.current
-    return handle === null || handle.scrollSize - offset - handle.viewportSize < nearEndPx
-  }
-
-  const toEnd = () => {
-    setFollows(true)
-    list.current?.scrollToIndex(items.length - 1, { align: 'end' })
+    if (handle === null) return
+    const left = handle.scrollSize - offset - handle.viewportSize
+    const sameRoom = handle.scrollSize === last.current.scrollSize && handle.viewportSize === last.current.viewportSize
+    if (left < nearEndPx) setFollows(true)
+    else if (sameRoom && offset < last.current.offset) setFollows(false)
+    if (left < nearEndPx) setSeen(items.length)
+    last.current = { offset, scrollSize: handle.scrollSize, viewportSize: handle.viewportSize }
+    if (offset < nearStartPx && hasOlder && !loadingOlder) loadOlder()
   }
 
   return (
-    <div className="relative min-h-0 flex-1" role="log" aria-label="Transcript" aria-live="off">
+    <div ref={frame} className="relative min-h-0 flex-1" role="log" aria-label="Transcript" aria-live="off">
       <VList
         ref={list}
         shift={shifted}
         className="h-full"
-        onScroll={(offset) => {
-          const atEnd = isAtEnd(offset)
-          setFollows(atEnd)
-          if (atEnd) setSeen(items.length)
-          if (offset < 400 && hasOlder && !loadingOlder) loadOlder()
-        }}
+        onScroll={onScroll}
       >
         {items.map((item) => (
           <div key={item.key} className="mx-auto w-full max-w-3xl px-3 py-1.5 md:px-6">
@@ -71,7 +86,7 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
       )}
       {!follows && (
         <div className="absolute inset-x-0 bottom-2 flex justify-center">
-          <Button onClick={toEnd} className="rounded-full shadow-md">
+          <Button onClick={() => setFollows(true)} className="rounded-full shadow-md">
             <ArrowDown className="size-4" aria-hidden /> Jump to latest
             {items.length > seen && seen > 0 && ` (${items.length - seen})`}
           </Button>
