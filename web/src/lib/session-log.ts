@@ -19,11 +19,20 @@ export interface LiveBlock {
   toolName: string
 }
 
+// What streams now. `finished`: blocks whose Event came, or whose Turn ended without it; a delta of
+// theirs that comes late (it takes another way than Events) is nothing to show.
+export interface Live {
+  blocks: readonly LiveBlock[] // in the order they began
+  finished: ReadonlySet<string>
+}
+
+export const nothingLive: Live = { blocks: [], finished: new Set() }
+
 export interface SessionSnapshot {
   view: OpenViewResponse | undefined
   events: readonly Event[] // rising, without a gap
   hasOlder: boolean
-  blocks: readonly LiveBlock[] // in the order they began
+  live: Live
   closed: Closed | undefined // no access, or no such Session
 }
 
@@ -49,27 +58,27 @@ export function prepend(events: readonly Event[], older: readonly Event[]): read
   return [...older.filter((event) => first === undefined || event.seq < first), ...events]
 }
 
-// The live blocks after a delta. A piece that does not continue what is there starts a block whose
+// What streams after a delta. A piece that does not continue what is there starts a block whose
 // beginning is missing.
-export function applyDelta(blocks: readonly LiveBlock[], delta: Delta): readonly LiveBlock[] {
-  const at = blocks.findIndex((block) => block.id === delta.blockId)
+export function applyDelta(live: Live, delta: Delta): Live {
+  if (live.finished.has(delta.blockId) || live.finished.has(delta.toolUseId)) return live
   const size = BigInt(encoder.encode(delta.text).length)
-  const known = blocks[at]
-  if (known === undefined)
-    return [
-      ...blocks,
-      {
-        id: delta.blockId,
-        subagentId: delta.subagentId,
-        kind: delta.kind,
-        text: delta.text,
-        end: delta.offset + size,
-        missing: delta.offset > 0n,
-        toolUseId: delta.toolUseId,
-        toolName: delta.toolName,
-      },
-    ]
-  if (delta.offset + size <= known.end) return blocks
+  const at = live.blocks.findIndex((block) => block.id === delta.blockId)
+  const known = live.blocks[at]
+  if (known === undefined) {
+    const block = {
+      id: delta.blockId,
+      subagentId: delta.subagentId,
+      kind: delta.kind,
+      text: delta.text,
+      end: delta.offset + size,
+      missing: delta.offset > 0n,
+      toolUseId: delta.toolUseId,
+      toolName: delta.toolName,
+    }
+    return { ...live, blocks: [...live.blocks, block] }
+  }
+  if (delta.offset + size <= known.end) return live
   const follows = delta.offset === known.end
   const next = {
     ...known,
@@ -77,20 +86,25 @@ export function applyDelta(blocks: readonly LiveBlock[], delta: Delta): readonly
     missing: known.missing || !follows,
     end: delta.offset + size,
   }
-  return blocks.with(at, next)
+  return { ...live, blocks: live.blocks.with(at, next) }
 }
 
-// The live blocks once Events came: a finished block is replaced by its Event, and the end of the
-// main Turn drops what no Event replaced.
-export function settle(blocks: readonly LiveBlock[], events: readonly Event[]): readonly LiveBlock[] {
-  let left = blocks
+// What streams once Events came: a finished block is replaced by its Event, and the end of a Turn
+// drops what no Event replaced.
+export function settle(live: Live, events: readonly Event[]): Live {
+  const finished = new Set<string>()
+  const ended = new Set<string>()
   for (const event of events) {
     const block = blockOf(event)
-    if (block !== '') left = left.filter((each) => each.id !== block && each.toolUseId !== block)
-    if (event.kind.case === 'turnEnded' || event.kind.case === 'subagentEnded')
-      left = left.filter((each) => each.subagentId !== event.subagentId)
+    if (block !== '') finished.add(block)
+    if (event.kind.case === 'turnEnded' || event.kind.case === 'subagentEnded') ended.add(event.subagentId)
   }
-  return left.length === blocks.length ? blocks : left
+  for (const block of live.blocks) if (ended.has(block.subagentId)) finished.add(block.id)
+  if (finished.size === 0) return live
+  return {
+    blocks: live.blocks.filter((block) => !finished.has(block.id) && !finished.has(block.toolUseId)),
+    finished: live.finished.union(finished),
+  }
 }
 
 export class SessionLog {
@@ -98,7 +112,7 @@ export class SessionLog {
     view: undefined,
     events: [],
     hasOlder: false,
-    blocks: [],
+    live: nothingLive,
     closed: undefined,
   }
   private listeners = new Set<() => void>()
@@ -136,20 +150,20 @@ export class SessionLog {
         if (view === undefined) return
         const wasEmpty = this.snapshot.events.length === 0
         // After a reconnect the blocks that streamed before are unknown: their Events will come.
-        const blocks = isFirst ? [] : this.snapshot.blocks
+        const live = isFirst ? { ...this.snapshot.live, blocks: [] } : this.snapshot.live
         this.set({
           view,
           closed: undefined,
-          blocks,
+          live,
           hasOlder: isFirst && wasEmpty ? view.hasMore : this.snapshot.hasOlder,
         })
         this.take(view.events)
       },
       onEvents: ({ events }) => this.take(events),
       onDeltas: ({ deltas }) => {
-        this.set({ blocks: deltas.reduce(applyDelta, this.snapshot.blocks) })
+        this.set({ live: deltas.reduce(applyDelta, this.snapshot.live) })
       },
-      onClosed: (closed) => this.set({ closed, blocks: [] }),
+      onClosed: (closed) => this.set({ closed, live: nothingLive }),
     })
   }
 
@@ -157,7 +171,7 @@ export class SessionLog {
     if (events.length === 0) return
     this.set({
       events: append(this.snapshot.events, events),
-      blocks: settle(this.snapshot.blocks, events),
+      live: settle(this.snapshot.live, events),
     })
   }
 

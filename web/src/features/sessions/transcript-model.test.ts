@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 
 import { Delta_Kind, EventSchema, ToolCallSchema, type Event } from '@/gen/kndl/event/v1/event_pb'
-import { append, applyDelta, prepend, settle, type LiveBlock } from '@/lib/session-log'
+import { append, applyDelta, nothingLive, prepend, settle, type LiveBlock } from '@/lib/session-log'
 
 import { toItems, toolSummary } from './transcript-model'
 
@@ -34,22 +34,29 @@ describe('the log', () => {
   })
 
   it('EV-01 grows a block by its deltas, counted in bytes', () => {
-    let blocks = applyDelta([], delta('b', 0n, 'é'))
-    blocks = applyDelta(blocks, delta('b', 2n, 'x'))
-    blocks = applyDelta(blocks, delta('b', 2n, 'x'))
-    expect(blocks).toMatchObject([{ text: 'éx', missing: false }])
+    let live = applyDelta(nothingLive, delta('b', 0n, 'é'))
+    live = applyDelta(live, delta('b', 2n, 'x'))
+    live = applyDelta(live, delta('b', 2n, 'x'))
+    expect(live.blocks).toMatchObject([{ text: 'éx', missing: false }])
   })
 
   it('shows that the beginning of a block was missed', () => {
-    expect(applyDelta([], delta('b', 10n, 'tail'))).toMatchObject([{ text: 'tail', missing: true }])
+    const live = applyDelta(nothingLive, delta('b', 10n, 'tail'))
+    expect(live.blocks).toMatchObject([{ text: 'tail', missing: true }])
   })
 
   it('EV-07 replaces a block by the Event that names it, and drops the rest when the Turn ends', () => {
-    const blocks = [block('b1'), block('b2'), block('s1', '', 'agent')]
+    const live = { ...nothingLive, blocks: [block('b1'), block('b2'), block('s1', '', 'agent')] }
     const text = event({ case: 'text', value: { blockId: 'b1', text: 'done' } })
-    expect(settle(blocks, [text]).map((each) => each.id)).toEqual(['b2', 's1'])
+    expect(settle(live, [text]).blocks.map((each) => each.id)).toEqual(['b2', 's1'])
     const ended = event({ case: 'turnEnded', value: {} })
-    expect(settle(blocks, [ended]).map((each) => each.id)).toEqual(['s1'])
+    expect(settle(live, [ended]).blocks.map((each) => each.id)).toEqual(['s1'])
+  })
+
+  it('EV-07 shows nothing of a delta that comes after its block’s Event', () => {
+    const text = event({ case: 'text', value: { blockId: 'b1', text: 'done' } })
+    const live = settle(nothingLive, [text])
+    expect(applyDelta(live, delta('b1', 0n, 'done')).blocks).toEqual([])
   })
 })
 

@@ -13,6 +13,7 @@ import { toItems } from './transcript-model'
 
 const nearEndPx = 80
 const nearStartPx = 400
+const handMs = 1000 // a scroll this soon after a wheel, a touch or a key is a person's
 
 interface Props {
   snapshot: SessionSnapshot
@@ -21,11 +22,11 @@ interface Props {
 }
 
 export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
-  const { events, blocks, hasOlder } = snapshot
-  const items = useMemo(() => toItems(events, blocks), [events, blocks])
+  const { events, live, hasOlder } = snapshot
+  const items = useMemo(() => toItems(events, live.blocks), [events, live.blocks])
   const list = useRef<VListHandle>(null)
   const frame = useRef<HTMLDivElement>(null)
-  const last = useRef({ offset: 0, scrollSize: 0, viewportSize: 0 })
+  const byHand = useRef(-Infinity)
   const [follows, setFollows] = useState(true)
   const [seen, setSeen] = useState(0)
   const firstSeq = events[0]?.seq
@@ -52,27 +53,37 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
     return () => observer.disconnect()
   }, [follows, toEnd])
 
-  // Only somebody's scrolling up ends the following; a list that grows or shrinks does not.
+  // Only a person who scrolls up ends the following: what grows, shrinks or is measured anew moves
+  // the offset as well.
+  const onHand = () => {
+    byHand.current = performance.now()
+  }
   const onScroll = (offset: number) => {
     const handle = list.current
     if (handle === null) return
-    const left = handle.scrollSize - offset - handle.viewportSize
-    const sameRoom = handle.scrollSize === last.current.scrollSize && handle.viewportSize === last.current.viewportSize
-    if (left < nearEndPx) setFollows(true)
-    else if (sameRoom && offset < last.current.offset) setFollows(false)
-    if (left < nearEndPx) setSeen(items.length)
-    last.current = { offset, scrollSize: handle.scrollSize, viewportSize: handle.viewportSize }
+    const isAtEnd = handle.scrollSize - offset - handle.viewportSize < nearEndPx
+    if (isAtEnd) {
+      setFollows(true)
+      setSeen(items.length)
+    } else if (performance.now() - byHand.current < handMs) setFollows(false)
+    else if (follows) toEnd()
     if (offset < nearStartPx && hasOlder && !loadingOlder) loadOlder()
   }
 
   return (
-    <div ref={frame} className="relative min-h-0 flex-1" role="log" aria-label="Transcript" aria-live="off">
-      <VList
-        ref={list}
-        shift={shifted}
-        className="h-full"
-        onScroll={onScroll}
-      >
+    <div
+      ref={frame}
+      className="relative min-h-0 flex-1"
+      role="log"
+      aria-label="Transcript"
+      aria-live="off"
+      onWheel={onHand}
+      onTouchMove={onHand}
+      onKeyDown={onHand}
+      onPointerDown={onHand}
+      onPointerMove={(event) => event.buttons !== 0 && onHand()}
+    >
+      <VList ref={list} shift={shifted} className="h-full" onScroll={onScroll}>
         {items.map((item) => (
           <div key={item.key} className="mx-auto w-full max-w-3xl px-3 py-1.5 md:px-6">
             <TranscriptItem item={item} />
