@@ -1,0 +1,133 @@
+// Six failures that people meet. Each shows the state, a reason code and a sentence that says what
+// to do, and Retry works once the cause is gone. docs/failures.md has a row for each.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Kndl, lines } from '../harness/kndl.mjs';
+import { until } from '../harness/until.mjs';
+
+const RIGHT = 'sk-ant-oat01-right-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const WRONG = 'sk-ant-oat01-wrong-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+let kndl;
+
+before(async () => {
+  kndl = await Kndl.start('failures', { runnerDiskMib: 1024 });
+});
+
+after(async () => {
+  await kndl?.stop();
+});
+
+const show = async (session) => (await kndl.json('show', session))[0].session;
+
+async function create(...args) {
+  return lines(await kndl.ok('new', ...args, '--json'))[0].id;
+}
+
+// Waits for a state; then there is a code for programs and a sentence for people.
+async function reaches(session, state, code) {
+  const found = await until(`${session} is ${state}`, async () => {
+    const now = await show(session);
+    return now.state === state && (!code || now.reasonCode === code) ? now : null;
+  });
+  return found;
+}
+
+async function failsWith(session, code) {
+  const found = await reaches(session, 'STATE_FAILED');
+  assert.equal(found.reasonCode, code);
+  assert.match(found.reason, /^[A-Z].*\.$/s);
+}
+
+async function retryWorks(session) {
+  await kndl.ok('wake', session);
+  await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('prompt', session, 'say it-works', '--wait');
+}
+
+test('CR-01: without a setup token a Session is refused, and nothing is made', async () => {
+  await kndl.setSetupToken(null);
+  const count = (await kndl.json('ls')).length;
+  const refused = await kndl.cli(['new', 'demo/hello', '--prompt', 'say x']);
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.stderr, /setup token/);
+  assert.equal((await kndl.json('ls')).length, count);
+  await kndl.setSetupToken(RIGHT);
+});
+
+test('CR-01: a wake without a setup token fails, and works once there is one', async () => {
+  const session = await create('demo/hello');
+  await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('sleep', session);
+  await reaches(session, 'STATE_ASLEEP');
+  await kndl.setSetupToken(null);
+  const refused = await kndl.cli(['wake', session]);
+  if (refused.code === 0) await failsWith(session, 'no_setup_token');
+  else assert.match(refused.stderr, /setup token/);
+  await kndl.setSetupToken(RIGHT);
+  await retryWorks(session);
+});
+
+test('a setup token that Anthropic refuses', async () => {
+  await kndl.setSetupToken(WRONG);
+  const session = await create('demo/hello', '--prompt', 'say x');
+  await failsWith(session, 'setup_token_refused');
+  await kndl.setSetupToken(RIGHT);
+  await retryWorks(session);
+});
+
+test('a Repo that cannot be cloned', async () => {
+  const session = await create('demo/broken');
+  await failsWith(session, 'repo_clone_failed');
+  await kndl.github.patch({ repos: { 3003: { git_fault: null } } });
+  await retryWorks(session);
+});
+
+test('a full disk', async () => {
+  const filler = path.join(kndl.dir, 'runner/filler');
+  const { bavail, bsize } = fs.statfsSync(path.join(kndl.dir, 'runner'));
+  fs.writeFileSync(filler, '');
+  const fd = fs.openSync(filler, 'w');
+  try {
+    const block = Buffer.alloc(1024 * 1024);
+    for (let left = bavail * bsize; left > 0; left -= block.length) fs.writeSync(fd, block);
+  } catch (error) {
+    assert.equal(error.code, 'ENOSPC');
+  }
+  fs.closeSync(fd);
+  const session = await create('demo/hello');
+  try {
+    await failsWith(session, 'disk_full');
+  } finally {
+    fs.rmSync(filler);
+  }
+  await retryWorks(session);
+});
+
+test('a Claude Code that exits at once', async () => {
+  const binary = path.join(kndl.dir, 'runner/claude-code/2.1.332-glibc/claude');
+  fs.renameSync(binary, `${binary}.kept`);
+  fs.writeFileSync(binary, '#!/bin/sh\necho it broke; exit 3\n', { mode: 0o755 });
+  const session = await create('demo/hello');
+  try {
+    await failsWith(session, 'claude_exited');
+  } finally {
+    fs.renameSync(`${binary}.kept`, binary);
+  }
+  await retryWorks(session);
+});
+
+test('a Runner that is away', async () => {
+  const session = await create('demo/hello');
+  await reaches(session, 'STATE_ACTIVE');
+  await kndl.program('stop', 'runner-agent');
+  await reaches(session, 'STATE_FROZEN', 'runner_away');
+  assert.match((await show(session)).reason, /Runner/);
+  await kndl.program('start', 'runner-agent');
+  await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('prompt', session, 'say it-works', '--wait');
+});
