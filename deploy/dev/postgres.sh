@@ -2,7 +2,6 @@
 # PostgreSQL on loopback, in a tree of this checkout. It refuses to be root, so it runs in a user
 # namespace where it is not.
 
-POSTGRES_DATA() { printf '%s\n' "$DEV_DIR/postgres"; }
 AS_NOBODY=(unshare --user --map-user=1000 --map-group=1000 --)
 
 postgres_bin() {

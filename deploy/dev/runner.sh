@@ -1,23 +1,30 @@
 # shellcheck shell=bash
 # The Runner of this machine: its home, its environment, and what it leaves when all ends.
 
-RUNNER_HOME_DIR() { printf '%s\n' "$DEV_DIR/runner"; }
-
-# Claude Code is downloaded by the Runner; the cache saves doing so for each checkout.
-runner_seed() {
-  mkdir -p -m 711 "$DEV_DIR/runner"
-  if [ -d "$DEV_CACHE/claude-code" ] && [ ! -d "$DEV_DIR/runner/claude-code" ]; then
-    cp -al "$DEV_CACHE/claude-code" "$DEV_DIR/runner/claude-code" 2>/dev/null ||
-      cp -a "$DEV_CACHE/claude-code" "$DEV_DIR/runner/claude-code"
+# The Runner downloads Claude Code when it first needs it. Doing so here, by the Runner's own verb,
+# shows it, and the cache saves it for other checkouts. Should it fail, the Runner tries again.
+runner_fetch() {
+  local claude=claude-code/2.1.332-glibc/claude home=$DEV_DIR/runner
+  mkdir -p -m 711 "$home"
+  [ ! -x "$home/$claude" ] || return 0
+  if [ ! -x "$DEV_CACHE/$claude" ]; then
+    step "downloading Claude Code (186 MB, once)"
+    exec 8>"$DEV_CACHE/claude-code.lock"
+    flock 8
+    env -i PATH="$CLEAN_PATH" RUNNER_HOME="$DEV_CACHE" "$DEV_BUILD/bin/runner-agent" download \
+      3>/dev/null 8>&- 9>&- >"$DEV_DIR/log/download.log" 2>&1 || {
+      say "    it could not be downloaded: $(tail -n 1 "$DEV_DIR/log/download.log")"
+      return 0
+    }
+    exec 8>&-
   fi
-}
-
-runner_keep() {
-  if [ -d "$DEV_DIR/runner/claude-code" ] && [ ! -d "$DEV_CACHE/claude-code" ]; then
-    rm -rf "$DEV_CACHE/claude-code.new"
-    cp -al "$DEV_DIR/runner/claude-code" "$DEV_CACHE/claude-code.new" 2>/dev/null || return 0
-    mv -T "$DEV_CACHE/claude-code.new" "$DEV_CACHE/claude-code" 2>/dev/null || true
-  fi
+  rm -rf "$home/claude-code.new"
+  cp -al "$DEV_CACHE/claude-code" "$home/claude-code.new" 2>/dev/null || {
+    rm -rf "$home/claude-code.new" # another file system
+    cp -a "$DEV_CACHE/claude-code" "$home/claude-code.new"
+  }
+  rm -rf "$home/claude-code"
+  mv -T "$home/claude-code.new" "$home/claude-code"
 }
 
 runner_id() { cat "$DEV_DIR/nats/runner-id"; }

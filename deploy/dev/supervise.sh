@@ -1,13 +1,9 @@
 # shellcheck shell=bash
 # Starts, asks and ends the supervisor.
 
-SUPERVISOR() { printf '%s\n' "$DEV_BUILD/bin/kndl-supervisor"; }
-
 ask() { "$DEV_BUILD/bin/kndl-supervisor" --ask "$SOCKET" "$1"; }
 
 is_up() { [ -S "$SOCKET" ] && ask status >/dev/null 2>&1; }
-
-supervisor_pid() { ask status >/dev/null 2>&1 && cat "$DEV_DIR/run/supervisor.pid"; }
 
 supervisor_start() {
   rm -f "$SOCKET"

@@ -44,7 +44,7 @@ dev_up() {
   LOWERS=$(image_lowers "$MODE")
   postgres_prepare
   nats_prepare
-  runner_seed
+  runner_fetch
   services_prepare
   plan_write
   is_up || step "starting"
@@ -52,7 +52,6 @@ dev_up() {
   postgres_roles
   write_facts
   wait_ready
-  runner_keep
   sign_in
   say "kndl is ready: $HUB_URL"
 }
