@@ -153,11 +153,11 @@ static int report_running(struct kndl_call *call, const V1(ReportRunningRequest)
     (void)resp;
     if (req->claude_session_id[0] != '\0' && !is_uuid(req->claude_session_id))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "claude_session_id is no UUID");
-    if (store_report_running(sessions->store, call->arena, &run, req->claude_session_id,
-                             req->resumed, &changes, &call->err) < 0)
+    if (store_report_running(sessions->store, call->arena, &run, req->claude_session_id, &changes,
+                             &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "run is up", KNDL_STR("session", req->session_id),
-             KNDL_I64("run", req->run));
+             KNDL_I64("run", req->run), KNDL_I64("resumed", req->resumed));
     return done(call, &changes);
 }
 

@@ -262,7 +262,7 @@ int store_report_step(struct store *store, struct kndl_arena *arena, const struc
                       const char *name, int64_t took_ms, struct changes *changes,
                       struct kndl_error *err);
 int store_report_running(struct store *store, struct kndl_arena *arena, const struct run_of *run,
-                         const char *claude_session_id, bool resumed, struct changes *changes,
+                         const char *claude_session_id, struct changes *changes,
                          struct kndl_error *err);
 
 /* SessionsRunnerService.ReportEnded.Cause */

@@ -54,17 +54,8 @@ int store_report_step(struct store *store, struct kndl_arena *arena, const struc
     return edit_commit(&edit, changes, err);
 }
 
-static int note_fresh_conversation(struct edit *edit, struct kndl_error *err)
-{
-    return edit_note(
-        edit, KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING, "conversation_not_resumed",
-        "The earlier conversation could not be resumed, so Claude Code began a new one "
-        "on the same Workspace. What is above is shown, but it does not remember it.",
-        err);
-}
-
 int store_report_running(struct store *store, struct kndl_arena *arena, const struct run_of *run,
-                         const char *claude_session_id, bool resumed, struct changes *changes,
+                         const char *claude_session_id, struct changes *changes,
                          struct kndl_error *err)
 {
     KNDL_CLEANUP(edit_done) struct edit edit;
@@ -78,12 +69,8 @@ int store_report_running(struct store *store, struct kndl_arena *arena, const st
                          run->session_id);
     if (claude_session_id[0] != '\0')
         edit.session.claude_session_id = claude_session_id;
-    if (row.phase < PHASE_RUNNING) {
-        if (set_phase(&edit, number, PHASE_RUNNING, ASSIGN_ACTIVE, err) < 0)
-            return -1;
-        if (edit.session.conversation_exists && !resumed && note_fresh_conversation(&edit, err) < 0)
-            return -1;
-    }
+    if (set_phase(&edit, number, PHASE_RUNNING, ASSIGN_ACTIVE, err) < 0)
+        return -1;
     if (edit.session.state == LIFE(STARTING) || edit.session.state == LIFE(WAKING) ||
         edit.session.state == LIFE(FROZEN)) {
         edit.session.was_active = true;

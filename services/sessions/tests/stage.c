@@ -201,8 +201,8 @@ void stage_run(struct stage *stage, const char *runner, const char *session_id)
 
     stage_deliver(stage, session_id);
     check(stage, store_put_mod_token(stage->store, stage->arena, &run, stage_token, &stage->err));
-    check(stage, store_report_running(stage->store, stage->arena, &run, "", true, &stage->changes,
-                                      &stage->err));
+    check(stage,
+          store_report_running(stage->store, stage->arena, &run, "", &stage->changes, &stage->err));
 }
 
 struct session stage_read(struct stage *stage, const char *session_id)

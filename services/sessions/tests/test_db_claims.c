@@ -105,8 +105,7 @@ static void four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time(v
     for (size_t i = 0; i < SESSIONS; i++) {
         const struct run_of run = {"r2", ids[i], 0};
 
-        store_report_running(stage->store, stage->arena, &run, "", true, &stage->changes,
-                             &stage->err);
+        store_report_running(stage->store, stage->arena, &run, "", &stage->changes, &stage->err);
     }
     assert_int_equal(claim_with_four(), SESSIONS);
     assert_int_equal(claim_with_four(), 0);

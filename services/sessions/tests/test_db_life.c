@@ -1,4 +1,4 @@
-/* The life of a Session on a real PostgreSQL: LI-01, LI-02, LI-04, LI-05, LI-06, CR-01, CR-04. */
+/* The life of a Session on a real PostgreSQL: LI-01, LI-02, LI-04, LI-06, LI-07, CR-01, CR-04. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,28 +288,6 @@ static void li_01_a_start_that_takes_too_long_fails_and_is_stopped(void **state)
     assert_int_equal(stage_claim(stage, id, DELIVER_START)->run, 2);
 }
 
-static void li_05_a_conversation_that_could_not_be_resumed_is_said(void **state)
-{
-    struct stage *stage = *state;
-    Kndl__Event__V1__Event **events;
-
-    stage_attend(stage, "r1", NULL, 0);
-    const char *id = stage_make(stage, "ada", "r1", "");
-    const struct run_of second = {"r1", id, 2};
-    stage_run(stage, "r1", id);
-    put_to_sleep(stage, "ada", id, "s1");
-    stage_deliver(stage, id);
-    stage_end(stage, "r1", id, 0, END_COMMANDED);
-    wake(stage, "ada", id, "w1");
-    stage_deliver(stage, id);
-    assert_int_equal(store_report_running(stage->store, stage->arena, &second, "", false,
-                                          &stage->changes, &stage->err),
-                     0);
-    size_t count = stage_events(stage, id, &events);
-    assert_string_equal(find_kind(events, count, KIND(NOTE))->note->note_code,
-                        "conversation_not_resumed");
-}
-
 static void li_06_frozen_while_its_runner_is_away_and_active_if_it_still_runs(void **state)
 {
     struct stage *stage = *state;
@@ -502,8 +480,7 @@ static void happen(struct stage *stage, const char *id, int i)
         stage_reconnect(stage, "r9", NULL, 0);
         break;
     case 6:
-        store_report_running(stage->store, stage->arena, &run, "", random() % 2 == 0,
-                             &stage->changes, &stage->err);
+        store_report_running(stage->store, stage->arena, &run, "", &stage->changes, &stage->err);
         break;
     case 7:
         store_report_ended(stage->store, stage->arena, &run, &ending, &expected, &stage->changes,
@@ -558,7 +535,6 @@ int main(void)
         cmocka_unit_test(li_04_it_wakes_when_its_runner_next_connects),
         cmocka_unit_test(a_claude_code_that_exits_at_once_fails_the_start_and_retry_works),
         cmocka_unit_test(li_01_a_start_that_takes_too_long_fails_and_is_stopped),
-        cmocka_unit_test(li_05_a_conversation_that_could_not_be_resumed_is_said),
         cmocka_unit_test(li_06_frozen_while_its_runner_is_away_and_active_if_it_still_runs),
         cmocka_unit_test(li_06_asleep_if_it_does_not_run_any_more_and_woken_for_what_waits),
         cmocka_unit_test(li_07_frozen_until_a_restarted_runner_has_taken_its_run_back),
