@@ -1,5 +1,6 @@
 #include "stage.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static const struct kndl_statement use_clock[] = {
 
 static struct kndl_db *clock_db;
 static struct kndl_arena *clock_arena;
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; /* for both */
 
 static void check(struct stage *stage, int result)
 {
@@ -94,7 +96,10 @@ void stage_pass(int64_t ms)
     struct kndl_error err = {0};
     struct kndl_rows rows;
 
-    if (kndl_db_exec(clock_db, "pass", clock_arena, &rows, &err, kndl_db_i64(ms)) < 0)
+    pthread_mutex_lock(&clock_lock);
+    int passed = kndl_db_exec(clock_db, "pass", clock_arena, &rows, &err, kndl_db_i64(ms));
+    pthread_mutex_unlock(&clock_lock);
+    if (passed < 0)
         fail_msg("%s", err.message);
 }
 

@@ -1,5 +1,6 @@
 /* The life of a Session on a real PostgreSQL: LI-01, LI-02, LI-04, LI-06, LI-07, CR-01, CR-04. */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -450,17 +451,17 @@ static void cr_01_a_token_that_anthropic_refuses_fails_the_session_and_says_what
     assert_state(stage, id, LIFE(ACTIVE), "running");
 }
 
-/* One thing that may happen to a Session at any time. */
-static void happen(struct stage *stage, const char *id, int i)
+/* One thing that may happen to a Session at any time. What it fails with does not matter. */
+static void happen(struct stage *stage, const char *id, unsigned i, unsigned *seed)
 {
     const struct run_of run = {"r9", id, stage_read(stage, id).run};
-    const struct ending ending = {0, (enum end_cause)(1 + random() % 4), "", "", "", true};
+    const struct ending ending = {0, (enum end_cause)(1 + rand_r(seed) % 4), "", "", "", true};
     char request[32];
     int64_t expected;
 
-    snprintf(request, sizeof request, "x%d", i);
+    snprintf(request, sizeof request, "x%u", i);
     const char *name = kndl_arena_copy(stage->arena, request);
-    switch (random() % 12) {
+    switch (rand_r(seed) % 12) {
     case 0:
         wake(stage, "zoe", id, name);
         break;
@@ -487,11 +488,11 @@ static void happen(struct stage *stage, const char *id, int i)
                            &stage->err);
         break;
     case 8:
-        stage_pass(random() % 1000000);
+        stage_pass(rand_r(seed) % 1000000);
         overdue(stage);
         break;
     case 9:
-        store_put_person_to_sleep(stage->store, stage->arena, "zoe", random() % 2 == 0, i + 1,
+        store_put_person_to_sleep(stage->store, stage->arena, "zoe", rand_r(seed) % 2 == 0, i + 1,
                                   &stage->changes, &stage->err);
         break;
     default:
@@ -500,19 +501,13 @@ static void happen(struct stage *stage, const char *id, int i)
     }
 }
 
-static void li_01_whatever_happens_in_any_order_only_legal_edges_are_taken(void **state)
+/* What is told of its states is a walk along the table that ends where it is. */
+static void assert_legal_walk(struct stage *stage, const char *id)
 {
-    struct stage *stage = *state;
     Kndl__Event__V1__Event **events;
+    size_t count = stage_events(stage, id, &events);
     life_state was = LIFE(UNSPECIFIED);
 
-    srandom(20);
-    stage_attend(stage, "r9", NULL, 0);
-    const char *id = stage_make(stage, "zoe", "r9", "");
-    for (int i = 0; i < 800; i++)
-        happen(stage, id, i);
-
-    size_t count = stage_events(stage, id, &events);
     for (size_t i = 0; i < count; i++) {
         if (events[i]->kind_case != KIND(STATE_CHANGED))
             continue;
@@ -520,7 +515,59 @@ static void li_01_whatever_happens_in_any_order_only_legal_edges_are_taken(void 
         was = events[i]->state_changed->state;
     }
     assert_int_equal(was, stage_read(stage, id).state);
-    assert_true(count > 50);
+    assert_true(count > 20);
+}
+
+static void li_01_whatever_happens_in_any_order_only_legal_edges_are_taken(void **state)
+{
+    struct stage *stage = *state;
+    unsigned seed = 20;
+
+    stage_attend(stage, "r9", NULL, 0);
+    const char *id = stage_make(stage, "zoe", "r9", "");
+    for (unsigned i = 0; i < 800; i++)
+        happen(stage, id, i, &seed);
+    assert_legal_walk(stage, id);
+}
+
+struct actor {
+    pthread_t thread;
+    struct stage stage; /* a connection and an arena of its own */
+    const char *id;
+    unsigned seed;
+};
+
+static void *act(void *data)
+{
+    struct actor *actor = data;
+
+    for (unsigned i = 0; i < 150; i++)
+        happen(&actor->stage, actor->id, actor->seed * 1000 + i, &actor->seed);
+    return NULL;
+}
+
+/* Faults 20: the same side by side. The table is asserted at each change, and a deadlock would be
+ * an error of a step that may not fail. */
+static void li_01_six_at_once_take_legal_edges_alone(void **state)
+{
+    enum { ACTORS = 6 };
+    struct stage *stage = *state;
+    struct actor actors[ACTORS];
+
+    stage_attend(stage, "r9", NULL, 0);
+    const char *id = stage_make(stage, "zoe", "r9", "");
+    for (unsigned i = 0; i < ACTORS; i++) {
+        actors[i] = (struct actor){.id = id, .seed = i + 1};
+        actors[i].stage.store = stage_connect();
+        actors[i].stage.arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+        pthread_create(&actors[i].thread, NULL, act, &actors[i]);
+    }
+    for (unsigned i = 0; i < ACTORS; i++) {
+        pthread_join(actors[i].thread, NULL);
+        store_close(actors[i].stage.store);
+        kndl_arena_free(actors[i].stage.arena);
+    }
+    assert_legal_walk(stage, id);
 }
 
 int main(void)
@@ -544,6 +591,7 @@ int main(void)
         cmocka_unit_test(
             cr_01_a_token_that_anthropic_refuses_fails_the_session_and_says_what_to_do),
         cmocka_unit_test(li_01_whatever_happens_in_any_order_only_legal_edges_are_taken),
+        cmocka_unit_test(li_01_six_at_once_take_legal_edges_alone),
     };
     return cmocka_run_group_tests_name("sessions life, stored", tests, stage_open, stage_close);
 }
