@@ -166,9 +166,14 @@ void cgroup_remove(enum cgroup_version version, const char *name)
         (void)snprintf(folder, sizeof folder, "%s/%s", own, name);
         remove_group(folder);
     }
+    /* The runtime makes one in each hierarchy that there is. */
     if (find_group(getpid(), "name=systemd", own) == 0) {
         (void)snprintf(folder, sizeof folder, "%s/systemd%s/%s", root,
                        own + strlen(root) + strlen("/name=systemd"), name);
+        remove_group(folder);
+    }
+    if (find_group(getpid(), "", own) == 0) {
+        (void)snprintf(folder, sizeof folder, "%s/unified%s/%s", root, own + strlen(root), name);
         remove_group(folder);
     }
 }

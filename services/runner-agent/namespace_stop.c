@@ -94,6 +94,7 @@ void namespace_clear(const struct box *box)
     uid_range_give(box->name);
     box_unlink(box, "init.pid");
     box_unlink(box, "oci.pid");
+    box_unlink(box, ".oci.pid"); /* of a runtime that was killed while it wrote */
     box_unlink(box, "started");
 }
 
