@@ -245,7 +245,7 @@ static int check_dev_login(struct auth *auth, struct kndl_error *err)
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "dev login is off");
     if (type == NULL || strncasecmp(type, "application/json", 16) != 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the Content-Type is application/json");
-    if (!rate_take(auth->gateway, RATE_SIGN_IN, kndl_web_peer(auth->request)))
+    if (!rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request)))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
                          "too many sign-ins from here; wait a minute");
     return 0;

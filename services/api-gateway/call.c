@@ -204,7 +204,8 @@ static int admit(struct call *call, struct kndl_error *err)
     if (!(call->method->callers & (is_web ? METHOD_WEB : METHOD_CLI)))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "do this in the browser");
     if (!rate_take(call->gateway, changes ? RATE_COMMAND : RATE_READ, call->principal.id) ||
-        (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS, kndl_web_peer(call->request))))
+        (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS,
+                               rate_address(call->gateway, call->request))))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
     return 0;
 }
@@ -229,7 +230,7 @@ static void fail_now(void *data)
 /* Who tries tokens gets slower answers. */
 static void fail_credential(struct call *call, const struct kndl_error *err)
 {
-    if (rate_take(call->gateway, RATE_BAD_TOKEN, kndl_web_peer(call->request))) {
+    if (rate_take(call->gateway, RATE_BAD_TOKEN, rate_address(call->gateway, call->request))) {
         call_fail(call, err);
         return;
     }

@@ -20,6 +20,7 @@
 #include "route.h"
 #include "socket.h"
 #include "upgrade.h"
+#include "wait.h"
 
 enum {
     DRAIN_MS = 5000,
@@ -51,10 +52,11 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
                 .address = settings->address,
                 .port = settings->port,
                 .listen_fd = -1,
-                /* On loopback everybody comes from the proxy in front. */
-                .connections_of_address_max = settings_is_loopback_address(settings->address)
-                                                  ? 0
-                                                  : CONNECTIONS_OF_ADDRESS_MAX,
+                /* Through a proxy, as on loopback, everybody has the same one. */
+                .connections_of_address_max =
+                    settings->proxy[0] != '\0' || settings_is_loopback_address(settings->address)
+                        ? 0
+                        : CONNECTIONS_OF_ADDRESS_MAX,
                 .body_bytes_max = KNDL_MESSAGE_BYTES_MAX,
                 .socket_frame_bytes_max = SOCKET_FRAME_BYTES_MAX,
                 .socket_queue_bytes_max = SOCKET_QUEUE_BYTES_MAX,
@@ -116,6 +118,7 @@ static void on_signal(void *data)
     gateway->is_draining = true;
     gateway->drain_until_ms = kndl_clock_ms() + DRAIN_MS;
     sockets_dismiss(gateway);
+    wait_end_all(gateway);
     gateway->drain_timer = kndl_timer_new(gateway->loop, drain, gateway);
     kndl_timer_start(gateway->drain_timer, 0, DRAIN_TICK_MS);
 }

@@ -26,8 +26,9 @@ struct gateway {
     struct sockets *sockets;
     struct kndl_buf frame; /* a socket's, as it is packed */
     struct kndl_subscription *facts;
-    unsigned asks;  /* sent, and their answers did not come to the loop yet */
-    unsigned calls; /* requests of people that wait for an answer */
+    unsigned asks;      /* sent, and their answers did not come to the loop yet */
+    unsigned calls;     /* requests of people that wait for an answer */
+    struct wait *waits; /* those of calls, for when it stops */
     bool is_draining;
     int64_t drain_until_ms;
     struct kndl_timer *drain_timer;

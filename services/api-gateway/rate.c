@@ -38,6 +38,26 @@ struct rates {
     struct bucket buckets[SETS][WAYS];
 };
 
+const char *rate_address(const struct gateway *gateway, const struct kndl_web_request *request)
+{
+    static char address[INET6_ADDRSTRLEN]; /* on the loop's thread */
+    const char *peer = kndl_web_peer(request);
+    const char *forwarded = kndl_web_header(request, "x-forwarded-for");
+    struct in6_addr any;
+
+    if (gateway->settings.proxy[0] == '\0' || forwarded == NULL ||
+        strcmp(peer, gateway->settings.proxy) != 0)
+        return peer;
+    /* The last one is the proxy's own; what stands before it anybody can have written. */
+    const char *comma = strrchr(forwarded, ',');
+    const char *last = comma == NULL ? forwarded : comma + 1;
+    last += strspn(last, " ");
+    if (strlen(last) >= sizeof address ||
+        (inet_pton(AF_INET, last, &any) != 1 && inet_pton(AF_INET6, last, &any) != 1))
+        return peer;
+    return strcpy(address, last);
+}
+
 static uint64_t hash(uint64_t state, const void *data, size_t size)
 {
     const uint8_t *bytes = data;

@@ -16,6 +16,12 @@ enum rate {
     RATE_SOCKET_ADDRESS,  /* by address */
 };
 
+/*
+ * The address that a request counts for: its peer's, or what the proxy in front says of it, if
+ * there is one and it is the peer. Until the next call.
+ */
+const char *rate_address(const struct gateway *gateway, const struct kndl_web_request *request);
+
 /* Takes one token; false: there is none. `who` is an address or a person's id. */
 bool rate_take(struct gateway *gateway, enum rate rate, const char *who);
 

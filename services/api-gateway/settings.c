@@ -11,6 +11,7 @@ const struct kndl_env settings_env[] = {
     {"HUB_LISTEN", "127.0.0.1:8080", "address:port to listen on; TLS is the proxy's in front"},
     {"HUB_PUBLIC_URL", NULL, "where people reach the Hub, such as https://kndl.example.com"},
     {"HUB_DEV_LOGIN", "", "1: sign in by login alone, on a loopback Hub only"},
+    {"HUB_PROXY", "", "address of the proxy in front, whose X-Forwarded-For says who asks"},
     {"HUB_WEB_DIR", "", "the built page, kept in memory"},
     {NULL, NULL, NULL},
 };
@@ -35,6 +36,13 @@ bool settings_is_loopback_host(const char *host)
             return true;
     }
     return false;
+}
+
+static bool is_address(const char *text)
+{
+    struct in6_addr any;
+
+    return inet_pton(AF_INET, text, &any) == 1 || inet_pton(AF_INET6, text, &any) == 1;
 }
 
 static int parse_listen(const char *text, struct settings *ret, struct kndl_error *err)
@@ -97,6 +105,10 @@ int settings_parse(const struct settings_texts *texts, struct settings *ret, str
     if (parse_listen(texts->listen, ret, err) < 0 ||
         parse_public_url(texts->public_url, ret, err) < 0)
         return -1;
+    if (texts->proxy[0] != '\0' && !is_address(texts->proxy))
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_PROXY is %s; it is an address",
+                         texts->proxy);
+    snprintf(ret->proxy, sizeof ret->proxy, "%s", texts->proxy);
     ret->web_dir = texts->web_dir;
     ret->dev_login = texts->dev_login[0] != '\0' && strcmp(texts->dev_login, "0") != 0;
     if (ret->dev_login && (ret->is_https || !settings_is_loopback_host(ret->host) ||
@@ -114,6 +126,7 @@ int settings_read(struct settings *ret, struct kndl_error *err)
         .public_url = kndl_env_get("HUB_PUBLIC_URL"),
         .dev_login = kndl_env_get("HUB_DEV_LOGIN"),
         .web_dir = kndl_env_get("HUB_WEB_DIR"),
+        .proxy = kndl_env_get("HUB_PROXY"),
     };
 
     return settings_parse(&texts, ret, err);

@@ -16,6 +16,7 @@ struct settings {
     char host[256];   /* host[:port] */
     bool is_https;
     bool dev_login;
+    char proxy[64];      /* the address whose X-Forwarded-For is believed; "": none */
     const char *web_dir; /* "": no page */
 };
 
@@ -25,6 +26,7 @@ struct settings_texts {
     const char *public_url;
     const char *dev_login;
     const char *web_dir;
+    const char *proxy;
 };
 
 /*

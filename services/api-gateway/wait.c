@@ -19,6 +19,9 @@ enum {
 };
 
 struct wait {
+    struct gateway *gateway;
+    struct wait *next; /* links gateway->waits */
+    struct wait *prev;
     int64_t until_ms;
     bool has_answered; /* the owner did, once */
     bool is_stirred;   /* a live message came while the owner was asked */
@@ -71,6 +74,11 @@ int wait_begin(struct call *call, struct kndl_slice packed, struct kndl_error *e
     wait->until_ms = now_ms + at_most(request->wait_ms, WAIT_MS_MAX);
     if (wait->until_ms > call->deadline_ms - ANSWER_MS)
         wait->until_ms = call->deadline_ms - ANSWER_MS;
+    wait->gateway = gateway;
+    wait->next = gateway->waits;
+    if (wait->next != NULL)
+        wait->next->prev = wait;
+    gateway->waits = wait;
     wait->listener = live_join(gateway, request->session_id, KNDL_LIVE_EVENT, on_live, call);
     wait->timer = kndl_timer_new(gateway->loop, ask_again, call);
     call->wait = wait;
@@ -118,8 +126,20 @@ void wait_end(struct call *call)
 
     if (wait == NULL)
         return;
+    if (wait->prev != NULL)
+        wait->prev->next = wait->next;
+    else
+        wait->gateway->waits = wait->next;
+    if (wait->next != NULL)
+        wait->next->prev = wait->prev;
     live_leave(wait->listener);
     kndl_timer_free(wait->timer);
     free(wait);
     call->wait = NULL;
+}
+
+void wait_end_all(struct gateway *gateway)
+{
+    for (struct wait *wait = gateway->waits; wait != NULL; wait = wait->next)
+        kndl_timer_start(wait->timer, 0, 0);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -177,6 +179,26 @@ static void sign_ins_have_a_rate(void **state)
     assert_int_equal(sign_in(f, "{\"login\":\"ada\",\"client\":\"web\"}", NULL, &head, &body), 200);
 }
 
+static void behind_a_proxy_each_address_has_its_own_rate(void **state)
+{
+    struct fixture *f = *state;
+    BUF head = {0};
+    BUF body = {0};
+
+    strcpy(f->gateway->settings.proxy, "127.0.0.1");
+    fixture_sync(f);
+    struct ask_options options = {.path = "/kndl.repo_access.v1.RepoAccessService/WhoAmI",
+                                  .bearer = "nonsense",
+                                  .extra = "X-Forwarded-For: 192.0.2.7, 192.0.2.1\r\n"};
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(fixture_ask(f, &options, &head, &body), 401);
+    int slow = fixture_send(f, &options);
+    options.extra = "X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n";
+    assert_int_equal(fixture_ask(f, &options, &head, &body), 401);
+    assert_int_equal(recv(slow, (char[1]){0}, 1, MSG_DONTWAIT), -1); /* still waits */
+    close(slow);
+}
+
 static void the_page_hears_how_one_may_sign_in(void **state)
 {
     struct fixture *f = *state;
@@ -244,6 +266,7 @@ int main(void)
         WITH_GATEWAY(each_lock_alone_keeps_dev_login_shut),
         WITH_GATEWAY(what_it_does_not_know_is_refused),
         WITH_GATEWAY(sign_ins_have_a_rate),
+        WITH_GATEWAY(behind_a_proxy_each_address_has_its_own_rate),
         WITH_GATEWAY(the_page_hears_how_one_may_sign_in),
         WITH_GATEWAY(signing_out_ends_the_sign_in_and_clears_the_cookie),
         WITH_GATEWAY(health_says_what_is_missing),
