@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -64,12 +65,45 @@ static void a_big_call_outgrows_locked_memory(void **unused)
     assert_int_equal(status, 0);
 }
 
+/* Pages of address space that this process has. */
+static long mapped_pages(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+/* Wiping a block wipes its size too, and what is given back by a size of 0 stays. */
+static void a_reset_gives_all_other_blocks_back(void **unused)
+{
+    const enum kndl_arena_kind kinds[] = {KNDL_ARENA_PLAIN, KNDL_ARENA_SECRET};
+    enum { ROUNDS = 100, BYTES = 1024 * 1024 };
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct kndl_arena *arena = kndl_arena_new(kinds[i]);
+        long before = mapped_pages();
+
+        for (int round = 0; round < ROUNDS; round++) {
+            kndl_arena_alloc(arena, BYTES);
+            kndl_arena_reset(arena);
+        }
+        assert_true(mapped_pages() - before < ROUNDS * (BYTES / sysconf(_SC_PAGESIZE)) / 10);
+        kndl_arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
         cmocka_unit_test(a_big_call_outgrows_locked_memory),
         cmocka_unit_test(a_reset_keeps_the_first_block_alone),
+        cmocka_unit_test(a_reset_gives_all_other_blocks_back),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }
