@@ -365,6 +365,20 @@ static void read_delta(const struct kndl_value *value, struct kndl_arena *arena,
     news->is_delta = full == 0;
 }
 
+static void read_compaction(const struct kndl_value *value, struct kndl_arena *arena,
+                            struct claude_news *news)
+{
+    const char *text = kndl_json_text(kndl_json_get(value, "summary"), "");
+    EV1(Compaction) *compaction = kndl_arena_alloc(arena, sizeof *compaction);
+    EV1(Event) *event = claude_add_event(news, arena);
+
+    kndl__event__v1__compaction__init(compaction);
+    compaction->summary = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &compaction->full_bytes);
+    event->subagent_id = word(kndl_json_get(value, "agentId"), arena);
+    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_COMPACTION;
+    event->compaction = compaction;
+}
+
 /* ------------------------------------------------------------------- the conversation's end */
 
 static void read_session_end(const struct kndl_value *value, struct kndl_arena *arena,
@@ -401,6 +415,8 @@ void claude_read_event(struct claude_reader *reader, const struct kndl_value *ev
         read_agent_spawn(event, arena, ret_news);
     else if (strcmp(type, "agent.report") == 0)
         read_agent_report(event, arena, ret_news);
+    else if (strcmp(type, "compaction") == 0)
+        read_compaction(event, arena, ret_news);
     else if (strcmp(type, "session.end") == 0)
         read_session_end(event, arena, ret_news);
     else if (strcmp(type, "lost") == 0)

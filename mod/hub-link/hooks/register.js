@@ -32,6 +32,9 @@ let wake; // the sender's, while it has nothing to do
 /* The questions that are open: tool_use_id -> the questions' texts. */
 const asked = new Map();
 
+/* A compaction's summary came as a row of the conversation, as /compact's does not. */
+let summaryCame = false;
+
 /* The API error that ended the newest Turn of each thread, until its turn.complete takes it. */
 const failures = new Map();
 
@@ -300,6 +303,7 @@ async function* onTurnStep($, e, next) {
 async function onSessionAppend($, e, next) {
   const result = await next(e);
 
+  if (e.door === 'compaction' && e.message?.type === 'user') summaryCame = true;
   emit('session.append', {
     door: e.door,
     origin: e.origin,
@@ -354,6 +358,12 @@ async function onStopFailure($, e, next) {
   return next(e);
 }
 
+async function onPostCompact($, e, next) {
+  if (!summaryCame) emit('compaction', { agentId: e.agent_id, summary: cut(e.compact_summary) });
+  summaryCame = false;
+  return next(e);
+}
+
 async function onPermissionRequest($, e, next) {
   const questions = e.tool_input?.questions;
   const id = e.tool_name === 'AskUserQuestion' ? idOfQuestion(questions) : undefined;
@@ -383,5 +393,6 @@ export const register = (on) => {
   on('agent.spawn', onAgentSpawn);
   on('agent.report', onAgentReport);
   on('classic.StopFailure', onStopFailure);
+  on('classic.PostCompact', onPostCompact);
   on('classic.PermissionRequest', onPermissionRequest);
 };

@@ -268,6 +268,17 @@ static void a_steer_is_the_persons_words_without_the_wrapping(void **unused)
     tear_down(&f);
 }
 
+static void a_compaction_has_its_summary(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    read_event(&f, "{\"type\":\"compaction\",\"summary\":\"in short\"}");
+    assert_string_equal(f.events[0]->compaction->summary, "in short");
+    tear_down(&f);
+}
+
 static void a_long_text_is_cut_at_a_characters_edge_and_says_its_length(void **unused)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
@@ -381,6 +392,7 @@ int main(void)
         cmocka_unit_test(an_answer_of_ours_names_its_person),
         cmocka_unit_test(an_answer_to_a_question_of_before_is_one_all_the_same),
         cmocka_unit_test(a_steer_is_the_persons_words_without_the_wrapping),
+        cmocka_unit_test(a_compaction_has_its_summary),
         cmocka_unit_test(a_long_text_is_cut_at_a_characters_edge_and_says_its_length),
         cmocka_unit_test(a_long_tool_input_keeps_its_short_members_and_no_half_string),
         cmocka_unit_test(what_it_does_not_know_is_passed_over),
