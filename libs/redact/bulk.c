@@ -13,6 +13,7 @@ struct bulk {
     struct kndl_buf *out;
     size_t held;  /* bytes of text in held */
     size_t leave; /* text before this leaves now */
+    bool more;    /* comes at once: what is only remembered waits, so that no escape is cut */
     struct scan scan;
     struct block block;
     uint8_t mask[BLOCK_HEAD_BYTES + BLOCK_BYTES];
@@ -49,7 +50,6 @@ static void scan_bulk(struct bulk *bulk)
         .size = bulk->held + bulk->block.text_size,
         .known = bulk->stream->text_known,
     };
-    memset(bulk->mask, 0, scan->size);
     scan_block(scan, &bulk->block, bulk->held);
 }
 
@@ -79,20 +79,36 @@ static void emit_text(struct bulk *bulk, size_t at)
     size_t missing;
     size_t length = utf8_measure(scan->text + at, scan->size - at, &missing);
 
-    emit_text_byte(bulk->stream, scan->text[at], scan->mask[at], missing + length - 1, bulk->out);
+    emit_text_byte(bulk->stream, scan->text[at], scan->found && scan->mask[at],
+                   missing + length - 1, bulk->out);
 }
 
-/* Masks what was held and lets it go as far as it may; returns whether that is all of it. */
-static bool emit_head(struct bulk *bulk)
+/* Held bytes may have been masked before, when a form was complete and a longer one was not. */
+static void mask_head(struct bulk *bulk)
 {
     struct kndl_redact_stream *stream = bulk->stream;
     size_t at = 0;
 
     for (size_t i = 0; i < stream->count; i++) {
         struct held *held = &stream->held[i];
-        bool is_text = held->kind == HELD_TEXT;
-        if (is_text)
-            held->masked |= bulk->mask[at];
+        if (held->kind != HELD_TEXT)
+            continue;
+        if (held->masked)
+            scan_mask_byte(&bulk->scan, at);
+        if (bulk->scan.found)
+            held->masked = bulk->mask[at];
+        at++;
+    }
+}
+
+/* Lets go of what was held as far as it may leave; returns whether that is all of it. */
+static bool emit_head(struct bulk *bulk)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    size_t at = 0;
+
+    for (size_t i = 0; i < stream->count; i++) {
+        bool is_text = stream->held[i].kind == HELD_TEXT;
         if (i < stream->sent) {
             at += is_text;
             continue;
@@ -103,7 +119,6 @@ static bool emit_head(struct bulk *bulk)
             emit_held(stream, i + 1, bulk->out);
             continue;
         }
-        bulk->mask[at] |= held->masked;
         emit_text(bulk, at++);
         stream->sent = (uint32_t)(i + 1);
     }
@@ -123,16 +138,37 @@ static size_t emit_slowly(struct bulk *bulk, size_t from, size_t to, size_t at)
     return at;
 }
 
-/* As it is: raw[from..to), with the text up to text[at]. */
-static void emit_plain(struct bulk *bulk, size_t from, size_t to, size_t at)
+/* Is this masked stretch nothing but ASCII, with nothing in between? */
+static bool is_simple(const struct bulk *bulk, size_t from, size_t to, size_t at, size_t behind)
+{
+    if (to - from != behind - at || bulk->stream->missing > 0)
+        return false;
+    for (size_t i = from; i < to; i++) {
+        if (bulk->raw[i] >= 0x80)
+            return false;
+    }
+    return true;
+}
+
+static void emit_stars(struct bulk *bulk, size_t count)
+{
+    memset(kndl_buf_reserve(bulk->out, count), '*', count);
+    bulk->out->size += count;
+    bulk->out->data[bulk->out->size] = '\0';
+}
+
+/* As it is: raw[from..to), the text of which is text[at..behind). */
+static void emit_plain(struct bulk *bulk, size_t from, size_t to, size_t at, size_t behind)
 {
     size_t cut;
 
-    if (to == from)
+    if (to > from)
+        kndl_buf_append(bulk->out, bulk->raw + from, to - from);
+    if (behind == at)
         return;
-    kndl_buf_append(bulk->out, bulk->raw + from, to - from);
-    cut = count_cut(bulk->scan.text, at);
-    bulk->stream->missing = cut == 0 ? 0 : (uint8_t)(utf8_length(bulk->scan.text[at - cut]) - cut);
+    cut = count_cut(bulk->scan.text, behind);
+    bulk->stream->missing =
+        cut == 0 ? 0 : (uint8_t)(utf8_length(bulk->scan.text[behind - cut]) - cut);
     bulk->stream->missing_stars = 0;
 }
 
@@ -143,14 +179,14 @@ static void emit_body(struct bulk *bulk, size_t to)
     size_t from = 0;
     size_t at = bulk->held;
 
-    /* The rest of a character whose beginning has left. */
-    if (bulk->stream->missing > 0 && at < bulk->leave) {
-        size_t rest = at + 3 < bulk->leave ? at + 3 : bulk->leave;
-        size_t until = rest < bulk->leave ? raw_at(bulk, rest) : to;
-        at = emit_slowly(bulk, 0, until, at);
-        from = until;
-    }
-    while (scan->found && at < bulk->leave) {
+    while (at < bulk->leave && (scan->found || bulk->stream->missing > 0)) {
+        if (bulk->stream->missing > 0) { /* the rest of a character whose beginning has left */
+            size_t rest = at + 3 < bulk->leave ? at + 3 : bulk->leave;
+            size_t until = rest < bulk->leave ? raw_at(bulk, rest) : to;
+            at = emit_slowly(bulk, from, until, at);
+            from = until;
+            continue;
+        }
         const uint8_t *masked = memchr(scan->mask + at, 1, bulk->leave - at);
         if (masked == NULL)
             break;
@@ -158,12 +194,17 @@ static void emit_body(struct bulk *bulk, size_t to)
         const uint8_t *clear = memchr(masked, 0, bulk->leave - first);
         size_t behind = clear == NULL ? bulk->leave : (size_t)(clear - scan->mask);
         size_t until = behind < bulk->leave ? raw_at(bulk, behind) : to;
-        emit_plain(bulk, from, raw_at(bulk, first), first);
-        at = emit_slowly(bulk, raw_at(bulk, first), until, first);
+        size_t start = raw_at(bulk, first);
+        emit_plain(bulk, from, start, at, first);
+        if (is_simple(bulk, start, until, first, behind))
+            emit_stars(bulk, behind - first);
+        else
+            (void)emit_slowly(bulk, start, until, first);
+        at = behind;
         from = until;
     }
     if (from < to)
-        emit_plain(bulk, from, to, bulk->leave);
+        emit_plain(bulk, from, to, at, bulk->leave);
 }
 
 /* Puts raw[from..] behind what is held; up to raw[sent] it has left. */
@@ -172,6 +213,8 @@ static void hold_rest(struct bulk *bulk, size_t from, size_t sent)
     struct kndl_redact_stream *stream = bulk->stream;
 
     stream_reserve(stream, bulk->block.raw_size - from);
+    if (from == bulk->block.raw_size && stream->count == 0)
+        return;
     for (size_t i = from; i < bulk->block.raw_size; i++) {
         bool is_text = bulk->block.keep[i / 64] >> (i % 64) & 1;
         stream->held[stream->count++] = (struct held){
@@ -191,11 +234,13 @@ static void drop_head(struct bulk *bulk, size_t text_alive)
     struct kndl_redact_stream *stream = bulk->stream;
 
     stream_remember(stream, bulk->scan.text, text_alive);
-    explicit_bzero(stream->held, stream->count * sizeof *stream->held);
+    if (stream->count > 0)
+        explicit_bzero(stream->held, stream->count * sizeof *stream->held);
     stream->count = 0;
     stream->sent = 0;
     stream->payload = 0;
     stream->text_known = 0;
+    stream_shrink(stream);
 }
 
 /* Masks of held bytes that stay, for text that is not in `held` yet when it was scanned. */
@@ -217,12 +262,13 @@ static void settle_bulk(struct bulk *bulk)
     size_t raw_end = 0;
     size_t alive;
 
-    bulk->leave = scan->hold;
+    bulk->leave = bulk->more ? scan->alive : scan->hold;
     stream->waits = scan->hold < scan->size;
     if (stream->kind == KNDL_REDACT_TEXT)
         bulk->leave -= count_cut(scan->text, bulk->leave);
     alive = scan->alive < bulk->leave ? scan->alive : bulk->leave;
 
+    mask_head(bulk);
     if (emit_head(bulk) && bulk->leave >= bulk->held) {
         raw_end = bulk->leave < scan->size ? raw_at(bulk, bulk->leave) : bulk->block.raw_size;
         emit_body(bulk, raw_end);
@@ -247,6 +293,13 @@ static void settle_bulk(struct bulk *bulk)
     stream_forget(stream, text, 0);
 }
 
+/* Nothing of the text stays on the stack. As explicit_bzero(), but inline. */
+static inline void wipe(uint8_t *bytes, size_t size)
+{
+    memset(bytes, 0, size);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+}
+
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)
 {
     struct bulk bulk __attribute__((uninitialized));
@@ -260,11 +313,48 @@ size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, str
     bulk.stream = stream;
     bulk.raw = piece.data;
     bulk.out = out;
+    bulk.more = bulk.block.raw_size < piece.size;
     gather_held(&bulk);
     scan_bulk(&bulk);
     stream->escape = (uint8_t)state;
     settle_bulk(&bulk);
-    /* Nothing of the text stays on the stack. */
-    explicit_bzero(bulk.block.text - bulk.held, bulk.scan.size);
+    wipe(bulk.block.text - bulk.held, bulk.scan.size);
     return bulk.block.raw_size;
+}
+
+static bool begins_string(struct kndl_slice piece)
+{
+    return piece.size > 3 && piece.data[0] == 0x1b &&
+           (piece.data[1] == ']' || piece.data[1] == 'P' || piece.data[1] == 'X' ||
+            piece.data[1] == '^' || piece.data[1] == '_');
+}
+
+size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice piece,
+                        struct kndl_buf *out)
+{
+    enum { FRAME_BYTES = 2 };
+    const struct automaton *automaton = &stream->set->automaton;
+    size_t most = piece.size < BLOCK_BYTES ? piece.size : BLOCK_BYTES;
+    size_t size = FRAME_BYTES;
+    uint32_t node = 0;
+
+    if (stream->set->normalise == NULL || stream->count > 0 || stream->escape != ESCAPE_GROUND ||
+        !begins_string(piece))
+        return 0;
+    for (; size < most && piece.data[size] >= 0x20 && piece.data[size] < 0x7f; size++) {
+        node = automaton_step(automaton, node, piece.data[size]);
+        if (automaton->nodes[node].longest != 0 || piece.data[size] == '%' ||
+            piece.data[size] == '\\')
+            return 0;
+    }
+    if (automaton_open(automaton, node) > STREAM_SHOWN_CHARACTERS || size + 1 >= most)
+        return 0;
+    if (size > FRAME_BYTES)
+        stream->missing = 0;
+    if (piece.data[size] == 0x1b && piece.data[size + 1] == '\\')
+        size++;
+    else if (piece.data[size] != 0x07)
+        return 0;
+    kndl_buf_append(out, piece.data, size + 1);
+    return size + 1;
 }

@@ -13,18 +13,32 @@ static bool is_continuation(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
-                    struct kndl_buf *out)
+/* Into room that is there. */
+static void put(struct kndl_buf *out, uint8_t byte)
+{
+    out->data[out->size++] = (char)byte;
+}
+
+static void put_text(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
+                     struct kndl_buf *out)
 {
     if (stream->missing > 0 && is_continuation(byte)) {
         stream->missing--;
         if (!stream->missing_stars)
-            kndl_buf_append_char(out, (char)byte);
+            put(out, byte);
         return;
     }
     stream->missing = (uint8_t)missing;
     stream->missing_stars = masked;
-    kndl_buf_append_char(out, masked ? '*' : (char)byte);
+    put(out, masked ? '*' : byte);
+}
+
+void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
+                    struct kndl_buf *out)
+{
+    (void)kndl_buf_reserve(out, 1);
+    put_text(stream, byte, masked, missing, out);
+    out->data[out->size] = '\0';
 }
 
 /* Bytes that must follow held[at] for its character to be whole; 0 if it is not valid. */
@@ -48,13 +62,17 @@ static size_t count_missing(const struct kndl_redact_stream *stream, size_t at)
 
 void emit_held(struct kndl_redact_stream *stream, size_t end, struct kndl_buf *out)
 {
+    if (end <= stream->sent)
+        return;
+    (void)kndl_buf_reserve(out, end - stream->sent);
     for (size_t i = stream->sent; i < end; i++) {
         const struct held *held = &stream->held[i];
-        if (is_text(held))
-            emit_text_byte(stream, held->byte, held->masked, count_missing(stream, i), out);
+        if (!is_text(held))
+            put(out, held->byte);
         else
-            kndl_buf_append_char(out, (char)held->byte);
+            put_text(stream, held->byte, held->masked,
+                     held->byte < 0x80 ? 0 : count_missing(stream, i), out);
     }
-    if (end > stream->sent)
-        stream->sent = (uint32_t)end;
+    out->data[out->size] = '\0';
+    stream->sent = (uint32_t)end;
 }

@@ -2,7 +2,11 @@
 
 #include "filter.h"
 
-enum { ROOM_SPARSE = 16, ROOM_DENSE = 8 }; /* bits of a table for each piece, at least */
+enum {
+    EARLY_OFFSETS = 3,
+    ROOM_SPARSE = 16,
+    ROOM_DENSE = 8
+}; /* bits of a table for each piece, at least */
 
 /* How many pieces each table gets of all forms. */
 static void count_pieces(struct filters *filters, const struct forms *forms)
@@ -17,26 +21,25 @@ static void count_pieces(struct filters *filters, const struct forms *forms)
         else
             filters->short4.pieces++;
         filters->any4.pieces += size - 3;
-        filters->first4.pieces++;
-        filters->first2.pieces++;
+        filters->early4.pieces += EARLY_OFFSETS;
     }
 }
 
 static size_t plan_filter(struct filter *filter, size_t room)
 {
-    unsigned bits = 1;
+    size_t words = 1;
 
-    while ((UINT64_C(64) << bits) < filter->pieces * room)
-        bits++;
-    filter->shift = 64 - bits;
-    return (size_t)8 << bits;
+    while (words * 64 < filter->pieces * room)
+        words *= 2;
+    filter->mask = words - 1;
+    return words * 8;
 }
 
 /* Gives each table its size and, if there is memory, its place; returns the bytes of all. */
 static size_t plan_filters(struct filters *filters, uint64_t *memory)
 {
     struct filter *const all[] = {&filters->long8, &filters->middle4, &filters->short4,
-                                  &filters->any4,  &filters->first4,  &filters->first2};
+                                  &filters->any4, &filters->early4};
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -53,14 +56,14 @@ size_t filters_bytes(const struct forms *forms)
     struct filters filters;
 
     count_pieces(&filters, forms);
-    return plan_filters(&filters, NULL);
+    return plan_filters(&filters, NULL) + PAIRS_BYTES;
 }
 
 static void add_piece(struct filter *filter, uint64_t piece)
 {
     uint64_t hash = filter_hash(piece);
 
-    filter->words[hash >> filter->shift] |= filter_bits(hash, filter->shift);
+    filter->words[hash >> 12 & filter->mask] |= filter_bits(hash);
 }
 
 static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
@@ -73,14 +76,15 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
         add_piece(&filters->short4, filter_load4(bytes));
     for (size_t i = 0; i + 4 <= size; i++)
         add_piece(&filters->any4, filter_load4(bytes + i));
-    add_piece(&filters->first4, filter_load4(bytes));
-    add_piece(&filters->first2, (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8);
+    for (size_t i = 0; i < EARLY_OFFSETS && i + 4 <= size; i++)
+        add_piece(&filters->early4, filter_load4(bytes + i));
+    filters->pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
 }
 
 void filters_make(struct filters *filters, const struct forms *forms, void *memory)
 {
     count_pieces(filters, forms);
-    (void)plan_filters(filters, memory);
+    filters->pairs = (uint64_t *)memory + plan_filters(filters, memory) / 8;
     for (size_t i = 0; i < forms->count; i++)
         add_form(filters, form_bytes(forms, &forms->list[i]), forms->list[i].size);
 }

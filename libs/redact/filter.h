@@ -24,10 +24,13 @@ enum {
     MIDDLE_STRIDE = 4,
 };
 
+#define FILTER_MULTIPLIER_LOW UINT64_C(0x9e3779b1)
+#define FILTER_MULTIPLIER_HIGH UINT64_C(0x85ebca77)
+
 struct filter {
     uint64_t *words;
-    unsigned shift; /* 64 less the bits of a word's number */
-    size_t pieces;  /* 0: no form is of this kind */
+    uint64_t mask; /* number of words less 1: a power of two less 1 */
+    size_t pieces; /* 0: no form is of this kind */
 };
 
 struct filters {
@@ -35,9 +38,18 @@ struct filters {
     struct filter middle4;
     struct filter short4;
     struct filter any4;   /* all 4-byte pieces of all forms */
-    struct filter first4; /* the first 4 bytes of all forms */
-    struct filter first2; /* the first 2 bytes of all forms */
+    struct filter early4; /* the 4-byte pieces of all forms at offsets 0 to 2 */
+    uint64_t *pairs;      /* a bit for each two bytes: they begin a form */
 };
+
+enum { PAIRS_BYTES = 65536 / 8 };
+
+static inline int filters_have_pair(const struct filters *filters, uint8_t first, uint8_t second)
+{
+    unsigned pair = (unsigned)first << 8 | second;
+
+    return filters->pairs[pair / 64] >> (pair % 64) & 1;
+}
 
 size_t filters_bytes(const struct forms *forms);
 void filters_make(struct filters *filters, const struct forms *forms, void *memory);
@@ -58,21 +70,25 @@ static inline uint32_t filter_load4(const uint8_t *at)
     return piece;
 }
 
+/* Two multiplications of 32 bits, which vectors have too, and a fold. */
 static inline uint64_t filter_hash(uint64_t piece)
 {
-    return piece * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (piece & UINT32_MAX) * FILTER_MULTIPLIER_LOW;
+
+    hash += (piece >> 32) * FILTER_MULTIPLIER_HIGH;
+    return hash ^ hash >> 29;
 }
 
-/* The two bits of a piece, from what its word's number leaves of the hash. */
-static inline uint64_t filter_bits(uint64_t hash, unsigned shift)
+/* The two bits of a piece in its word. */
+static inline uint64_t filter_bits(uint64_t hash)
 {
-    return UINT64_C(1) << (hash >> (shift - 6) & 63) | UINT64_C(1) << (hash >> (shift - 12) & 63);
+    return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
 }
 
 static inline int filter_has(const struct filter *filter, uint64_t piece)
 {
     uint64_t hash = filter_hash(piece);
-    uint64_t bits = filter_bits(hash, filter->shift);
+    uint64_t bits = filter_bits(hash);
 
-    return (filter->words[hash >> filter->shift] & bits) == bits;
+    return (filter->words[hash >> 12 & filter->mask] & bits) == bits;
 }

@@ -104,12 +104,34 @@ static void add_form(struct forms *forms, struct kndl_slice text, uint32_t value
     forms->size += plain.size;
 }
 
+/* What of a text is spelled in more than one way, so that not all sixteen ways are tried. */
+static unsigned find_json_flags(struct kndl_slice text)
+{
+    unsigned flags = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = text.data[i];
+        if (byte == '/')
+            flags |= SPELL_JSON_SLASH;
+        if (byte == '<' || byte == '>' || byte == '&' || byte == 0xe2)
+            flags |= SPELL_JSON_HTML | SPELL_UPPER;
+        if (byte >= 0x7f)
+            flags |= SPELL_JSON_ASCII | SPELL_UPPER;
+        if (byte < 0x20)
+            flags |= SPELL_UPPER;
+    }
+    return flags;
+}
+
 static void add_json(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     KNDL_CLEANUP(spell_done) struct spell once = {0};
     KNDL_CLEANUP(spell_done) struct spell twice = {0};
+    unsigned differing = find_json_flags(text);
 
     for (unsigned flags = 0; flags < SPELL_JSON_COUNT; flags++) {
+        if (flags & ~differing)
+            continue;
         spell_clear(&once);
         spell_clear(&twice);
         spell_json(&once, text, flags);
@@ -121,10 +143,24 @@ static void add_json(struct forms *forms, struct kndl_slice text, uint32_t value
     }
 }
 
+/* Does every encoder of URLs leave this text as it is? */
+static bool is_plain_in_url(struct kndl_slice text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = text.data[i] | 0x20;
+        if (!((byte >= 'a' && byte <= 'z') || (text.data[i] >= '0' && text.data[i] <= '9') ||
+              text.data[i] == '-' || text.data[i] == '.' || text.data[i] == '_'))
+            return false;
+    }
+    return true;
+}
+
 static void add_url(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     KNDL_CLEANUP(spell_done) struct spell url = {0};
 
+    if (is_plain_in_url(text))
+        return;
     for (unsigned kind = 0; kind < SPELL_URL_COUNT; kind++) {
         for (unsigned flags = 0; flags <= SPELL_UPPER; flags += SPELL_UPPER) {
             spell_clear(&url);

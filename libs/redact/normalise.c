@@ -44,13 +44,14 @@ normalise_fn normalise_best(void)
     return best != NULL ? best : normalise;
 }
 
-size_t block_raw_at(const struct block *block, size_t text_at)
+/* The word of 64 raw bytes that this byte of text is in. */
+static size_t find_word(const struct block *block, size_t text_at)
 {
     size_t low = 0;
     size_t high = (block->raw_size + 63) / 64;
 
-    if (text_at >= block->text_size)
-        return block->raw_size;
+    if (block->starts[high - 1] <= text_at)
+        return high - 1;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
         if (block->starts[middle] <= text_at)
@@ -58,8 +59,28 @@ size_t block_raw_at(const struct block *block, size_t text_at)
         else
             high = middle;
     }
-    uint64_t keep = block->keep[low];
-    for (size_t skip = text_at - block->starts[low]; skip > 0; skip--)
-        keep &= keep - 1;
-    return low * 64 + (size_t)lowest_bit(keep);
+    return low;
+}
+
+size_t block_raw_at(const struct block *block, size_t text_at)
+{
+    if (text_at >= block->text_size)
+        return block->raw_size;
+
+    size_t word = find_word(block, text_at);
+    size_t end = (word + 1) * 64 < block->raw_size ? block->starts[word + 1] : block->text_size;
+    uint64_t keep = block->keep[word];
+    size_t before = text_at - block->starts[word];
+    size_t behind = end - 1 - text_at;
+
+    if (keep == ~UINT64_C(0))
+        return word * 64 + before;
+    if (before <= behind) {
+        for (; before > 0; before--)
+            keep &= keep - 1;
+        return word * 64 + (size_t)lowest_bit(keep);
+    }
+    for (; behind > 0; behind--)
+        keep ^= UINT64_C(1) << (63 - __builtin_clzll(keep));
+    return word * 64 + 63 - (size_t)__builtin_clzll(keep);
 }

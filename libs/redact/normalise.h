@@ -12,10 +12,10 @@
 #include "escape.h"
 
 enum {
-    BLOCK_BYTES = 16 * 1024,
+    BLOCK_BYTES = 8 * 1024,
     BLOCK_WORDS = BLOCK_BYTES / 64,
-    BLOCK_HEAD_BYTES = 4096, /* room before the text for what is held */
-    BLOCK_SLACK_BYTES = 64   /* stores may run over by so much */
+    BLOCK_HEAD_BYTES = 2048, /* room before the text for what is held */
+    BLOCK_SLACK_BYTES = 128  /* stores may run over by so much */
 };
 
 struct block {

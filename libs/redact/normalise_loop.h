@@ -23,9 +23,9 @@ struct word_classes {
 
 /* What goes on from one word to the next. */
 enum carried {
-    CARRIED_NOTHING,
-    CARRIED_BRACKET,    /* ESC was the last byte, `[` is the next */
-    CARRIED_PARAMETERS, /* inside a sequence's parameters */
+    CARRIED_NOTHING = 0,
+    CARRIED_PARAMETERS = 1, /* inside a sequence's parameters, which go on at bit 0 */
+    CARRIED_BRACKET = 2,    /* ESC was the last byte, `[` is the next: they begin at bit 1 */
 };
 
 static inline int lowest_bit(uint64_t bits)
@@ -48,74 +48,92 @@ struct normalising {
     struct block *block;
     const uint8_t *raw;
     size_t size;
-    size_t opened; /* where the sequence that is open began */
-    enum carried carried;
+    uint64_t carried;        /* enum carried */
     enum escape_state state; /* after the last byte */
     size_t cut;              /* before something rare; else `size` */
 };
 
-/* Which bytes of a word at `at` are text. `valid` has a bit for each byte that there is. */
-static inline __attribute__((always_inline)) uint64_t
-keep_of_word(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+/* Cuts before the sequence that is broken at the lowest of these bits. */
+static __attribute__((noinline, cold)) void cut_broken(struct normalising *n, size_t at,
+                                                       uint64_t broken)
 {
-    uint64_t last = valid & ~(valid >> 1);
-    uint64_t begun = 0; /* bit 0: a sequence that began before this word */
-    uint64_t starts = 0;
+    size_t began = at + (size_t)lowest_bit(broken);
 
-    n->state = ESCAPE_GROUND;
-    if (__builtin_expect((word->escape | word->c2) == 0 && n->carried == CARRIED_NOTHING, 1))
-        return valid & ~word->control;
+    while (began > 0 && n->raw[began - 1] != 0x1b)
+        began--;
+    began -= began > 0;
+    if (began < n->cut)
+        n->cut = began;
+}
 
-    uint64_t escape = word->escape & valid;
-    uint64_t sequences = escape & (word->bracket >> 1) & (valid >> 1);
-    uint64_t rare = escape & ~sequences & ~last;
-    uint64_t parameters_at = sequences << 2;
-    if (n->carried != CARRIED_NOTHING) {
-        begun = 1;
-        starts = n->carried == CARRIED_BRACKET ? 2 : 1;
-    }
-    n->carried = CARRIED_NOTHING;
-    if (escape & last) {
-        size_t next = at + 64;
-        if (valid != ~UINT64_C(0) || next >= n->size) {
-            n->state = ESCAPE_ESC;
-            sequences |= last;
-        } else if (n->raw[next] == '[') {
-            n->carried = CARRIED_BRACKET;
-            sequences |= last;
-        } else {
-            rare |= last;
-        }
-    }
-    if (sequences & (UINT64_C(1) << 62) & (valid >> 1))
-        n->carried = CARRIED_PARAMETERS;
-
-    uint64_t sum;
-    starts |= parameters_at;
-    if (__builtin_add_overflow(starts, word->parameters, &sum))
-        n->carried = CARRIED_PARAMETERS;
-    uint64_t ends = sum & ~word->parameters;
-    uint64_t broken = ends & valid & ~word->final;
-    uint64_t dropped = (ends << 1) - (sequences | begun);
-
-    if (ends & ~valid || (n->carried == CARRIED_PARAMETERS && at + 64 >= n->size))
-        n->state = ESCAPE_CSI;
-    if (broken != 0) {
-        uint64_t before = sequences & (((broken & -broken)) - 1);
-        size_t began = before != 0 ? at + 63 - (size_t)__builtin_clzll(before) : n->opened;
-        if (began < n->cut)
-            n->cut = began;
-    }
+static __attribute__((noinline, cold)) void cut_word(struct normalising *n, size_t at,
+                                                     uint64_t broken, uint64_t rare, uint64_t c2)
+{
+    if (broken != 0)
+        cut_broken(n, at, broken);
     if (rare != 0 && at + (size_t)lowest_bit(rare) < n->cut)
         n->cut = at + (size_t)lowest_bit(rare);
-    if (word->c2 & valid) {
-        size_t c1 = find_c1(n->raw, n->size, at, word->c2 & valid);
+    if (c2 != 0) {
+        size_t c1 = find_c1(n->raw, n->size, at, c2);
         if (c1 < n->cut)
             n->cut = c1;
     }
-    if (sequences != 0)
-        n->opened = at + 63 - (size_t)__builtin_clzll(sequences);
-    return valid & ~(word->control | dropped);
+}
+
+/* Which bytes of a word are text that has another word behind it. No branch but for what is rare:
+ * where sequences end is as good as random. */
+static inline __attribute__((always_inline)) uint64_t
+keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *word)
+{
+    uint64_t next = (uint64_t)(n->raw[at + 64] == '[') << 63;
+    uint64_t sequences = word->escape & (word->bracket >> 1 | next);
+    uint64_t rare = word->escape & ~sequences;
+    uint64_t begun = n->carried != 0; /* a sequence that began before this word is open */
+    uint64_t sum;
+    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, word->parameters, &sum);
+    uint64_t ends = sum & ~word->parameters;
+    uint64_t broken = ends & ~word->final;
+
+    n->carried = over | (sequences >> 62 & 1) | (sequences >> 63) << 1;
+    if (__builtin_expect((rare | broken | word->c2) != 0, 0))
+        cut_word(n, at, broken, rare, word->c2);
+    return ~(word->control | ((ends << 1) - (sequences | begun)));
+}
+
+/* The same for the last word of the block, where a sequence may be cut. */
+static inline __attribute__((always_inline)) uint64_t
+keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+{
+    uint64_t last = valid & ~(valid >> 1);
+    uint64_t escape = word->escape & valid;
+    uint64_t sequences = escape & (word->bracket >> 1) & (valid >> 1);
+    uint64_t rare = escape & ~sequences & ~last;
+    uint64_t begun = n->carried != 0;
+    uint64_t sum;
+    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, word->parameters, &sum);
+    uint64_t ends = sum & ~word->parameters;
+    uint64_t broken = ends & valid & ~word->final;
+
+    n->state = ESCAPE_GROUND;
+    if (over || (ends & ~valid) || sequences >> 62 & 1)
+        n->state = ESCAPE_CSI;
+    if (escape & last) {
+        n->state = ESCAPE_ESC;
+        sequences |= last;
+    }
+    if (__builtin_expect((rare | broken | (word->c2 & valid)) != 0, 0))
+        cut_word(n, at, broken, rare, word->c2 & valid);
+    return valid & ~(word->control | ((ends << 1) - (sequences | begun)));
+}
+
+static inline __attribute__((always_inline)) uint64_t
+keep_of_word(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+{
+    n->state = ESCAPE_GROUND;
+    if (__builtin_expect((word->escape | word->c2 | n->carried) == 0, 1))
+        return valid & ~word->control;
+    return at + 64 < n->size ? keep_of_inner_word(n, at, word)
+                             : keep_of_last_word(n, at, word, valid);
 }
 
 /* Begins; false if nothing can be taken. */
@@ -171,6 +189,9 @@ static inline void end_normalising(struct normalising *n, enum escape_state *sta
         *state = ESCAPE_GROUND;
 }
 
+/* Output arrives from other memory than the cache's; asking early never faults. */
+enum { PREFETCH_BYTES = 1024 };
+
 /* CLASSIFY(bytes) makes struct word_classes; STORE(bytes, keep, to) writes the kept bytes. */
 #define NORMALISE_LOOP(CLASSIFY, STORE)                                                            \
     struct normalising n;                                                                          \
@@ -180,6 +201,7 @@ static inline void end_normalising(struct normalising *n, enum escape_state *sta
         return;                                                                                    \
     for (size_t at = 0; at < n.size && n.cut == n.size; at += 64) {                                \
         uint64_t valid;                                                                            \
+        __builtin_prefetch(raw + at + PREFETCH_BYTES);                                             \
         const uint8_t *bytes = whole_word(&n, at, copy, &valid);                                   \
         struct word_classes word = CLASSIFY(bytes);                                                \
         uint64_t keep = note_word(&n, at, keep_of_word(&n, at, &word, valid), word.signs);         \

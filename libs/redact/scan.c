@@ -7,6 +7,14 @@
 #include "escape.h"
 #include "lane.h"
 
+/* The mask is cleared when the first form is found, which is seldom. */
+static void begin_mask(struct scan *scan)
+{
+    if (!scan->found)
+        memset(scan->mask, 0, scan->size);
+    scan->found = 1;
+}
+
 /* A form found twice, literally and in a lane, is one hit. */
 static void count_hit(struct scan *scan, size_t start, size_t end, uint32_t node)
 {
@@ -18,8 +26,8 @@ void scan_mark(struct scan *scan, size_t end, uint32_t node)
 {
     size_t start = end - scan->set->automaton.nodes[node].longest;
 
+    begin_mask(scan);
     count_hit(scan, start, end, node);
-    scan->found = 1;
     if (start > scan->masked || scan->masked == 0) {
         scan->run = start;
         scan->masked = start;
@@ -32,6 +40,12 @@ void scan_mark(struct scan *scan, size_t end, uint32_t node)
         memset(scan->mask + scan->masked, 1, end - scan->masked);
         scan->masked = end;
     }
+}
+
+void scan_mask_byte(struct scan *scan, size_t at)
+{
+    begin_mask(scan);
+    scan->mask[at] = 1;
 }
 
 /* A lane from the escape at `from` on. */
@@ -55,9 +69,9 @@ static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
     const struct node *node = &automaton->nodes[reading->node];
     if (node->longest >= reading->since + reading->lead) {
         size_t start = reading->from + reading->since - node->longest;
+        begin_mask(scan);
         count_hit(scan, start, reading->at, reading->node);
         memset(scan->mask + start, 1, reading->at - start);
-        scan->found = 1;
     }
     return node->depth >= reading->since + reading->lead;
 }

@@ -17,13 +17,14 @@
 struct scan {
     struct kndl_redact_set *set;
     const uint8_t *text;
-    uint8_t *mask; /* by byte of the text: not 0 when it is part of a form; the caller's, zeroed */
+    uint8_t *mask; /* by byte of the text: 1 when it is part of a form; the caller's. Only if
+                      `found` */
     size_t size;
     size_t known;  /* matches that end up to here have been counted before */
     size_t hold;   /* from here on the text may be the beginning of a form; else `size` */
     size_t alive;  /* the same, with what is only remembered: an escape cut short that no form
                       is spelled with. At most `hold`. */
-    int found;     /* something is masked */
+    int found;     /* something is masked; until then mask[] holds nothing */
     size_t run;    /* masked without a gap: from here ... */
     size_t masked; /* ... to here */
 };
@@ -42,6 +43,9 @@ void scan_escape(struct scan *scan, size_t at, uint32_t node);
 
 /* Masks the form that ends before `end` at this node. Ends never go back. */
 void scan_mark(struct scan *scan, size_t end, uint32_t node);
+
+/* Masks one byte, for a reason from before this scan. */
+void scan_mask_byte(struct scan *scan, size_t at);
 
 static inline void scan_keep(struct scan *scan, size_t start)
 {

@@ -2,6 +2,8 @@
 
 #include "scan.h"
 
+#include "sign.h"
+
 /* The automaton on its way through a stretch of the text. */
 struct stretch {
     size_t at; /* it has read up to here */
@@ -47,21 +49,30 @@ static void keep_stretch(struct scan *scan, const struct stretch *stretch)
         scan_keep(scan, scan->size - open);
 }
 
-/* One filter over the text from `from` on, with pieces of `bytes` at each `stride`. */
-static inline __attribute__((always_inline)) void scan_pieces(struct scan *scan, size_t from,
-                                                              const struct filter *filter,
-                                                              size_t bytes, size_t stride)
+/* A filter of 4-byte pieces over the text from `from` on, at each `stride`. */
+static void scan_pieces(struct scan *scan, size_t from, const struct filter *filter, size_t stride)
 {
-    const uint8_t *text = scan->text;
     struct stretch stretch = {.at = from};
     const struct filter local = *filter;
 
     scan->masked = 0;
-    for (size_t at = from; at + bytes <= scan->size; at += stride) {
-        uint64_t piece = bytes == 8 ? filter_load8(text + at) : filter_load4(text + at);
-        if (__builtin_expect(filter_has(&local, piece), 0))
+    for (size_t at = from; at + 4 <= scan->size; at += stride) {
+        if (__builtin_expect(filter_has(&local, filter_load4(scan->text + at)), 0))
             look(scan, &stretch, at >= from + stride - 1 ? at - (stride - 1) : from, at);
     }
+    keep_stretch(scan, &stretch);
+}
+
+/* The filter of long forms, with the processor's own way to probe it. */
+static void scan_long(struct scan *scan, size_t from)
+{
+    const struct filter *filter = &scan->set->filters.long8;
+    struct stretch stretch = {.at = from};
+
+    scan->masked = 0;
+    for (size_t at = from; (at = scan->set->probe(filter, scan->text, at, scan->size)) < scan->size;
+         at += LONG_STRIDE)
+        look(scan, &stretch, at >= from + LONG_STRIDE - 1 ? at - (LONG_STRIDE - 1) : from, at);
     keep_stretch(scan, &stretch);
 }
 
@@ -83,87 +94,16 @@ static int is_beginning(const struct scan *scan, size_t from)
 /* Beginnings that are too short for the filters to have seen. */
 static void scan_end(struct scan *scan)
 {
-    const struct filter first2 = scan->set->filters.first2;
+    const struct filters *filters = &scan->set->filters;
     size_t from = scan->size < LONG_BYTES ? 0 : scan->size - (LONG_BYTES - 1);
 
     for (; from + 1 < scan->size; from++) {
-        uint64_t pair = (uint64_t)scan->text[from] | (uint64_t)scan->text[from + 1] << 8;
-        if (filter_has(&first2, pair) && is_beginning(scan, from))
+        if (filters_have_pair(filters, scan->text[from], scan->text[from + 1]) &&
+            is_beginning(scan, from))
             break;
     }
     if (from < scan->size && is_beginning(scan, from))
         scan_keep(scan, from);
-}
-
-/* Short escapes that stand for what escape.h skips, and for text. */
-static int is_break(uint8_t letter)
-{
-    return letter == 'n' || letter == 'r' || letter == 'b' || letter == 'f';
-}
-
-/* The four bytes that an escape and what follows it stand for, if that is easily said: 1; if the
- * sign begins no escape: 0; else -1. *ret_is_break: the escape itself stands for no text. */
-static int decode_four(const uint8_t *at, size_t left, uint8_t ret_four[4], int *ret_is_break)
-{
-    size_t size = 2;
-
-    *ret_is_break = 0;
-    if (left < 8)
-        return -1;
-    if (at[0] == '%') {
-        static const int8_t digits[256] = {
-            ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-            ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-            ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-            ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-        };
-        int high = digits[at[1]];
-        int low = digits[at[2]];
-        if (high == 0 || low == 0)
-            return 0;
-        ret_four[0] = (uint8_t)((high - 1) << 4 | (low - 1));
-        size = 3;
-        if (ret_four[0] < 0x20 || ret_four[0] == 0x7f || ret_four[0] == '%' || ret_four[0] == 0xc2)
-            return -1;
-    } else if (at[1] == '"' || at[1] == '/') {
-        ret_four[0] = at[1];
-    } else if (at[1] == 't') {
-        ret_four[0] = '\t';
-    } else if (is_break(at[1])) {
-        *ret_is_break = 1;
-        ret_four[0] = at[2];
-        if (at[2] == '\\')
-            return -1;
-        size = 3;
-    } else {
-        return at[1] == 'u' || at[1] == '\\' ? -1 : 0;
-    }
-    for (int i = 1; i < 4; i++) {
-        ret_four[i] = at[size++];
-        if (ret_four[i] == at[0])
-            return -1;
-    }
-    return 1;
-}
-
-/* May a form be here whose first encoded character is the escape at `at`? It has some bytes
- * before that as they are, so four of it that begin there, or all of its first four, are known. */
-static int may_be_encoded(const struct scan *scan, size_t at)
-{
-    const struct filters *filters = &scan->set->filters;
-    uint8_t near[7]; /* three before, four behind */
-    int is_a_break;
-    int decoded = decode_four(scan->text + at, scan->size - at, near + 3, &is_a_break);
-
-    if (decoded <= 0)
-        return decoded;
-    if (at < 3)
-        return 1;
-    memcpy(near, scan->text + at - 3, 3);
-    return filter_has(&filters->any4, filter_load4(near)) ||
-           filter_has(&filters->first4, filter_load4(near + 1)) ||
-           filter_has(&filters->first4, filter_load4(near + 2)) ||
-           (!is_a_break && filter_has(&filters->first4, filter_load4(near + 3)));
 }
 
 /* The automaton's node before `at`: whatever it is in has all its 4-byte pieces in any4. */
@@ -182,18 +122,49 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
     return stretch->node;
 }
 
+enum { SIGNS_AT_ONCE = 256 };
+
+static void read_signs(struct scan *scan, struct stretch *stretch, uint32_t *places, size_t count)
+{
+    if (count == 0)
+        return;
+    count = scan->set->sift(&scan->set->filters, scan->text, scan->size, places, count);
+    for (size_t i = 0; i < count; i++)
+        scan_escape(scan, places[i], node_before(scan, stretch, places[i]));
+}
+
+/* Adds the places of the signs of one word; returns their number then. */
+static size_t add_places(const struct block *block, size_t word, size_t held, uint32_t *places,
+                         size_t count)
+{
+    uint64_t keep = block->keep[word];
+    size_t start = held + block->starts[word];
+
+    for (uint64_t signs = block->signs[word]; signs != 0; signs &= signs - 1) {
+        size_t before = keep == ~UINT64_C(0)
+                            ? (size_t)__builtin_ctzll(signs)
+                            : (size_t)__builtin_popcountll(keep & ((signs & -signs) - 1));
+        places[count++] = (uint32_t)(start + before);
+    }
+    return count;
+}
+
 static void scan_signs(struct scan *scan, const struct block *block, size_t held)
 {
+    uint32_t places[SIGNS_AT_ONCE] __attribute__((uninitialized));
     struct stretch stretch = {0};
+    size_t count = 0;
 
     for (size_t i = 0; i * 64 < block->raw_size; i++) {
-        for (uint64_t signs = block->signs[i]; signs != 0; signs &= signs - 1) {
-            uint64_t before = block->keep[i] & ((signs & -signs) - 1);
-            size_t at = held + block->starts[i] + (size_t)__builtin_popcountll(before);
-            if (may_be_encoded(scan, at))
-                scan_escape(scan, at, node_before(scan, &stretch, at));
+        if (block->signs[i] == 0)
+            continue;
+        count = add_places(block, i, held, places, count);
+        if (count > SIGNS_AT_ONCE - 64) {
+            read_signs(scan, &stretch, places, count);
+            count = 0;
         }
     }
+    read_signs(scan, &stretch, places, count);
 }
 
 /* What was held is read whole, and on to the end of all that began in it. */
@@ -221,11 +192,11 @@ void scan_block(struct scan *scan, const struct block *block, size_t held)
     scan->alive = scan->size;
     scan_head(scan, held);
     if (filters->long8.pieces > 0)
-        scan_pieces(scan, held, &filters->long8, 8, LONG_STRIDE);
+        scan_long(scan, held);
     if (filters->middle4.pieces > 0)
-        scan_pieces(scan, held, &filters->middle4, 4, MIDDLE_STRIDE);
+        scan_pieces(scan, held, &filters->middle4, MIDDLE_STRIDE);
     if (filters->short4.pieces > 0)
-        scan_pieces(scan, held, &filters->short4, 4, 1);
+        scan_pieces(scan, held, &filters->short4, 1);
     scan_signs(scan, block, held);
     scan_end(scan);
 }

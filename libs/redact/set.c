@@ -46,6 +46,8 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
     set->references = 1;
     set->mapped = mapped;
     set->count = count;
+    set->probe = probe_best();
+    set->sift = sift_best();
     set->normalise = normalise_best();
     automaton_make(&set->automaton, &forms, (char *)set + head);
     filters_make(&set->filters, &forms, (char *)set + head + nodes);

@@ -10,6 +10,8 @@
 #include "filter.h"
 #include "kndl/redact.h"
 #include "normalise.h"
+#include "probe.h"
+#include "sign.h"
 
 struct kndl_redact_set {
     atomic_size_t references;
@@ -17,6 +19,8 @@ struct kndl_redact_set {
     size_t count;  /* of values */
     struct automaton automaton;
     struct filters filters;
+    probe_fn probe; /* of this processor */
+    sift_fn sift;
     normalise_fn normalise;      /* of this processor; NULL: byte by byte, for tests */
     atomic_uint_fast64_t hits[]; /* by value; behind them nodes and filters */
 };

@@ -26,7 +26,10 @@ void spell_bytes(struct spell *spell, struct kndl_slice bytes)
 
 void spell_byte(struct spell *spell, uint8_t byte)
 {
-    spell_bytes(spell, kndl_slice(&byte, 1));
+    if (spell->size < spell->capacity)
+        spell->bytes[spell->size++] = byte;
+    else
+        spell_bytes(spell, kndl_slice(&byte, 1));
 }
 
 static char hex_digit(unsigned value, unsigned flags)

@@ -12,8 +12,7 @@
 #include "utf8.h"
 
 enum {
-    SHOWN_CHARACTERS_MAX = 7, /* of a value's beginning, after a pause (D3) */
-    SHORT_CHARACTERS = 4,     /* fewer wait for the shorter time (D4) */
+    SHORT_CHARACTERS = 4, /* fewer wait for the shorter time (D4) */
     SHORT_WAIT_US = 10 * 1000,
     LONG_WAIT_US = 100 * 1000,
     RARE_APART_BYTES = 256, /* sequences that are rarer than this are */
@@ -65,8 +64,7 @@ void stream_reserve(struct kndl_redact_stream *stream, size_t more)
     stream->capacity = (uint32_t)wanted;
 }
 
-/* A heap buffer is given back as soon as what is held fits without. */
-static void shrink_held(struct kndl_redact_stream *stream)
+void stream_shrink(struct kndl_redact_stream *stream)
 {
     struct held *old = stream->held;
     size_t capacity = stream->capacity;
@@ -79,33 +77,48 @@ static void shrink_held(struct kndl_redact_stream *stream)
     secret_free(old, capacity * sizeof *old);
 }
 
-/* One of the two texts in held, gathered for a scan. */
+enum { GATHERED_HERE = 512 };
+
+/* One of the two texts in held, gathered for a scan; a short one is on the stack. */
 struct gathered {
     struct scan scan;
     uint8_t *text;
     uint32_t *where; /* index in held of each byte */
     size_t capacity;
+    uint32_t where_here[GATHERED_HERE];
+    uint8_t text_here[GATHERED_HERE];
+    uint8_t mask_here[GATHERED_HERE];
 };
 
 static void gather_done(struct gathered *gathered)
 {
-    secret_free(gathered->text, gathered->capacity);
-    secret_free(gathered->scan.mask, gathered->capacity);
-    secret_free(gathered->where, gathered->capacity * sizeof *gathered->where);
+    if (gathered->text == gathered->text_here) {
+        explicit_bzero(gathered->text_here, gathered->scan.size);
+    } else if (gathered->text != NULL) {
+        secret_free(gathered->text, gathered->capacity);
+        secret_free(gathered->scan.mask, gathered->capacity);
+        secret_free(gathered->where, gathered->capacity * sizeof *gathered->where);
+    }
+}
+
+static void gather_begin(struct gathered *gathered, size_t capacity)
+{
+    gathered->capacity = capacity;
+    gathered->scan = (struct scan){.mask = gathered->mask_here};
+    gathered->text = gathered->text_here;
+    gathered->where = gathered->where_here;
+    if (capacity > GATHERED_HERE) {
+        gathered->text = kndl_alloc(capacity, 1);
+        gathered->where = kndl_alloc(capacity, sizeof *gathered->where);
+        gathered->scan.mask = kndl_alloc(capacity, 1);
+    }
 }
 
 /* Scans the text of this kind in held[from..) and puts its masks there. */
 static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, size_t from,
                       uint32_t *known, struct gathered *gathered)
 {
-    size_t capacity = stream->count - from + 1;
-
-    *gathered = (struct gathered){
-        .text = kndl_alloc(capacity, 1),
-        .where = kndl_alloc(capacity, sizeof *gathered->where),
-        .capacity = capacity,
-    };
-    gathered->scan.mask = kndl_alloc(capacity, 1);
+    gather_begin(gathered, stream->count - from + 1);
     for (size_t i = from; i < stream->count; i++) {
         if (stream->held[i].kind != kind)
             continue;
@@ -116,7 +129,7 @@ static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, si
     gathered->scan.text = gathered->text;
     gathered->scan.known = *known;
     scan_text(&gathered->scan);
-    for (size_t i = 0; i < gathered->scan.size; i++)
+    for (size_t i = 0; gathered->scan.found && i < gathered->scan.size; i++)
         stream->held[gathered->where[i]].masked |= gathered->scan.mask[i];
     gathered->where[gathered->scan.size] = stream->count;
     *known = (uint32_t)gathered->scan.size;
@@ -127,7 +140,7 @@ static void mask_long_beginning(struct kndl_redact_stream *stream, const struct 
 {
     const struct scan *scan = &gathered->scan;
 
-    if (utf8_count(scan->text + scan->hold, scan->size - scan->hold) <= SHOWN_CHARACTERS_MAX)
+    if (utf8_count(scan->text + scan->hold, scan->size - scan->hold) <= STREAM_SHOWN_CHARACTERS)
         return;
     for (size_t i = scan->hold; i < scan->size; i++)
         stream->held[gathered->where[i]].masked = 1;
@@ -136,8 +149,9 @@ static void mask_long_beginning(struct kndl_redact_stream *stream, const struct 
 /* The string has ended, and with it its text. */
 static void close_payload(struct kndl_redact_stream *stream)
 {
-    KNDL_CLEANUP(gather_done) struct gathered gathered = {0};
+    KNDL_CLEANUP(gather_done) struct gathered gathered __attribute__((uninitialized));
 
+    gathered.text = NULL;
     if (stream->payload == stream->count)
         return;
     scan_held(stream, HELD_PAYLOAD, stream->payload, &stream->payload_known, &gathered);
@@ -233,7 +247,7 @@ void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payloa
     explicit_bzero(stream->held + kept, (stream->count - kept) * sizeof *stream->held);
     stream->count = (uint32_t)kept;
     stream->sent = (uint32_t)kept_sent;
-    shrink_held(stream);
+    stream_shrink(stream);
 }
 
 /* Where the character that `end` cuts in two begins; `end` if it cuts none. */
@@ -253,27 +267,35 @@ static size_t find_cut(const struct kndl_redact_stream *stream, size_t end)
     return end;
 }
 
-enum ending { GOES_ON, EXPIRES, ENDS };
+enum ending {
+    MORE_COMES, /* at once: what is only remembered waits, too, so that no escape is cut */
+    GOES_ON,
+    EXPIRES,
+    ENDS
+};
 
 /* Finds what is to be masked in held, lets go what may leave, and forgets what is dead. */
 static void settle(struct kndl_redact_stream *stream, enum ending ending, struct kndl_buf *out)
 {
-    KNDL_CLEANUP(gather_done) struct gathered text = {0};
-    KNDL_CLEANUP(gather_done) struct gathered payload = {0};
+    KNDL_CLEANUP(gather_done) struct gathered text __attribute__((uninitialized));
+    KNDL_CLEANUP(gather_done) struct gathered payload __attribute__((uninitialized));
     bool in_string = escape_in_string(stream->escape);
     size_t payload_alive = stream->count;
     size_t hold;
 
+    text.text = NULL;
+    payload.text = NULL;
     if (ending == ENDS && stream->count > 0 && stream->held[stream->count - 1].kind == HELD_UNKNOWN)
         stream->held[stream->count - 1].kind = in_string ? HELD_PAYLOAD : HELD_TEXT;
 
     scan_held(stream, HELD_TEXT, 0, &stream->text_known, &text);
-    hold = text.where[text.scan.hold];
+    hold = text.where[ending == MORE_COMES ? text.scan.alive : text.scan.hold];
     if (in_string) {
         scan_held(stream, HELD_PAYLOAD, stream->payload, &stream->payload_known, &payload);
         payload_alive = payload.where[payload.scan.alive];
-        if (payload.where[payload.scan.hold] < hold)
-            hold = payload.where[payload.scan.hold];
+        size_t start = ending == MORE_COMES ? payload.scan.alive : payload.scan.hold;
+        if (payload.where[start] < hold)
+            hold = payload.where[start];
     }
     if (hold == stream->count && hold > 0 && stream->held[hold - 1].kind == HELD_UNKNOWN &&
         stream->set->automaton.first[0xc2] != 0)
@@ -281,7 +303,7 @@ static void settle(struct kndl_redact_stream *stream, enum ending ending, struct
     if (hold < stream->sent)
         hold = stream->sent;
 
-    if (ending != GOES_ON || stream->count - hold > STREAM_HELD_BYTES_MAX) {
+    if (ending >= EXPIRES || stream->count - hold > STREAM_HELD_BYTES_MAX) {
         mask_long_beginning(stream, &text);
         if (in_string)
             mask_long_beginning(stream, &payload);
@@ -302,10 +324,11 @@ static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice pie
     size_t taken = 0;
 
     while (taken < most && (taken < least || stream->escape != ESCAPE_GROUND)) {
-        stream_reserve(stream, 1);
+        if (stream->count == stream->capacity)
+            stream_reserve(stream, 1);
         take_byte(stream, piece.data[taken++]);
     }
-    settle(stream, GOES_ON, out);
+    settle(stream, taken < piece.size ? MORE_COMES : GOES_ON, out);
     return taken;
 }
 
@@ -319,6 +342,8 @@ void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece
         size_t taken = bulk_take(stream, piece, out);
         if (taken > RARE_APART_BYTES && least > 1)
             least /= 2;
+        if (taken == 0)
+            taken = bulk_take_string(stream, piece, out);
         if (taken == 0) {
             taken = take_rare(stream, piece, least, out);
             least = least < RARE_BYTES_MAX ? least * 2 : least;
@@ -360,7 +385,7 @@ void kndl_redact_flush(struct kndl_redact_stream *stream, struct kndl_buf *out)
     stream->waits = 0;
     stream->past_size = 0;
     explicit_bzero(stream->past, sizeof stream->past);
-    shrink_held(stream);
+    stream_shrink(stream);
 }
 
 void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_redact_set *set)

@@ -18,6 +18,7 @@
 
 enum {
     STREAM_HELD_BYTES_MAX = 256 * 1024, /* that wait at most; then they leave as if expired */
+    STREAM_SHOWN_CHARACTERS = 7,        /* of a value's beginning, at most, after a pause (D3) */
     STREAM_INLINE_COUNT = 8,
     STREAM_PAST_BYTES = 64 /* remembered for a set that comes later */
 };
@@ -70,6 +71,9 @@ void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked
 /* stream.c: makes room in held for so many more. */
 void stream_reserve(struct kndl_redact_stream *stream, size_t more);
 
+/* stream.c: gives a heap buffer back if what is held fits without. */
+void stream_shrink(struct kndl_redact_stream *stream);
+
 /* stream.c: of what has left, keeps only what is still open: text from held[text] on, payload
  * from held[payload] on. */
 void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payload);
@@ -82,3 +86,8 @@ void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, siz
  * the same outcome as byte by byte. Returns the bytes taken; 0 where something rare comes first.
  */
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out);
+
+/* bulk.c: the same for a whole string (a title, a link) in which there is nothing to mask, while
+ * nothing is held. */
+size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice piece,
+                        struct kndl_buf *out);

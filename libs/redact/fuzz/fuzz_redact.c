@@ -14,6 +14,7 @@
 
 #include "kndl/mem.h"
 #include "set.h"
+#include "utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,6 +27,19 @@ struct input {
     uint32_t seed;
     struct kndl_redact_set *set;
 };
+
+/* How many stars an invalid byte at the end of a value gets may depend on what comes next. */
+static int is_utf8(struct kndl_slice text)
+{
+    for (size_t at = 0; at < text.size;) {
+        size_t missing;
+        size_t length = utf8_measure(text.data + at, text.size - at, &missing);
+        if (missing > 0 || (length == 1 && text.data[at] >= 0x80))
+            return 0;
+        at += length;
+    }
+    return 1;
+}
 
 static void read_input(const uint8_t *data, size_t size, struct input *input)
 {
@@ -41,7 +55,8 @@ static void read_input(const uint8_t *data, size_t size, struct input *input)
         at = end < size ? end + 1 : end;
         if (value.size == 0)
             break;
-        if (input->count < VALUES_MAX && kndl_redact_check("V", value, &weakness, NULL) == 0)
+        if (input->count < VALUES_MAX && is_utf8(value) &&
+            kndl_redact_check("V", value, &weakness, NULL) == 0)
             input->values[input->count++] = (struct kndl_redact_value){
                 .name = "V", .value = value, .with_base64 = data[0] & OPTION_BASE64};
     }

@@ -1,0 +1,22 @@
+#pragma once
+
+/*
+ * A cheap look at a backslash or percent sign: can a form be here that is read in a lane from
+ * this sign on? For most signs in ordinary text the answer is no, and no lane is read.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "filter.h"
+
+int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
+
+/* Of the signs at these places, rising, keeps those that may matter; returns how many. */
+typedef size_t (*sift_fn)(const struct filters *filters, const uint8_t *text, size_t size,
+                          uint32_t *places, size_t count);
+
+/* As in normalise.h. */
+sift_fn sift_best(void);
+sift_fn sift_plain(void);
+sift_fn sift_avx512(void);
