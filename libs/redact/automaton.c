@@ -122,6 +122,7 @@ void automaton_make(struct automaton *automaton, const struct forms *forms, void
 
     memset(automaton->first, 0, sizeof automaton->first);
     automaton->nodes = building.nodes;
+    automaton->longest = longest;
     automaton->count = add_forms(automaton, &building, forms);
     assert(automaton->count == most);
     link_fails(automaton, &building, most, longest);

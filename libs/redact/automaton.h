@@ -29,6 +29,7 @@ struct automaton {
     uint32_t first[256];      /* the root's children by byte; 0: none */
     const struct node *nodes; /* nodes[0] is the root */
     size_t count;
+    size_t longest; /* bytes of the longest form */
 };
 
 /* Nodes that these forms need at most, and the bytes of memory that automaton_make() fills. */

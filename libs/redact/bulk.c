@@ -269,9 +269,14 @@ static void settle_bulk(struct bulk *bulk)
     alive = scan->alive < bulk->leave ? scan->alive : bulk->leave;
 
     mask_head(bulk);
-    if (emit_head(bulk) && bulk->leave >= bulk->held) {
-        raw_end = bulk->leave < scan->size ? raw_at(bulk, bulk->leave) : bulk->block.raw_size;
-        emit_body(bulk, raw_end);
+    if (emit_head(bulk)) {
+        /* Behind a beginning that has left, what is no text leaves at once. */
+        size_t end = bulk->leave < bulk->held ? bulk->held : bulk->leave;
+        raw_end = end < scan->size ? raw_at(bulk, end) : bulk->block.raw_size;
+        if (end > bulk->held)
+            emit_body(bulk, raw_end);
+        else
+            kndl_buf_append(bulk->out, bulk->raw, raw_end);
     }
     if (alive >= bulk->held) {
         size_t from = alive < scan->size ? raw_at(bulk, alive) : bulk->block.raw_size;

@@ -267,6 +267,23 @@ static size_t find_cut(const struct kndl_redact_stream *stream, size_t end)
     return end;
 }
 
+/* Behind a beginning that has left, what is no text leaves at once. */
+static size_t pass_skipped(const struct kndl_redact_stream *stream)
+{
+    size_t at = stream->sent;
+
+    while (at < stream->count &&
+           (stream->held[at].kind == HELD_SKIP || stream->held[at].kind == HELD_PAST))
+        at++;
+    return at;
+}
+
+/* More than this doesn't wait: the longest form, with as much again between its characters. */
+static size_t held_most(const struct kndl_redact_stream *stream)
+{
+    return STREAM_HELD_BYTES + 4 * stream->set->automaton.longest;
+}
+
 enum ending {
     MORE_COMES, /* at once: what is only remembered waits, too, so that no escape is cut */
     GOES_ON,
@@ -301,9 +318,9 @@ static void settle(struct kndl_redact_stream *stream, enum ending ending, struct
         stream->set->automaton.first[0xc2] != 0)
         hold--;
     if (hold < stream->sent)
-        hold = stream->sent;
+        hold = pass_skipped(stream);
 
-    if (ending >= EXPIRES || stream->count - hold > STREAM_HELD_BYTES_MAX) {
+    if (ending >= EXPIRES || stream->count - hold > held_most(stream)) {
         mask_long_beginning(stream, &text);
         if (in_string)
             mask_long_beginning(stream, &payload);
@@ -322,6 +339,9 @@ static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice pie
 {
     size_t most = piece.size < BLOCK_BYTES ? piece.size : BLOCK_BYTES;
     size_t taken = 0;
+
+    if (least < stream->count / 2)
+        least = stream->count / 2; /* a scan costs as much as is held */
 
     while (taken < most && (taken < least || stream->escape != ESCAPE_GROUND)) {
         if (stream->count == stream->capacity)
