@@ -36,6 +36,10 @@ static const char *kind_name(enum kndl_token_kind kind)
         return "inv";
     case KNDL_TOKEN_SET:
         return "set";
+    case KNDL_TOKEN_SGN:
+        return "sgn";
+    case KNDL_TOKEN_DEV:
+        return "dev";
     }
     assert(false);
     return "";

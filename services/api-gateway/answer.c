@@ -72,7 +72,9 @@ void answer_with(struct gateway *gateway, struct kndl_web_request *request,
     add(&list, "ETag", answer->etag);
     add(&list, "Content-Encoding", answer->encoding);
     add(&list, "Vary", answer->etag == NULL ? NULL : "Accept-Encoding");
-    add(&list, "Set-Cookie", answer->cookie);
+    add(&list, "Set-Cookie", answer->cookies[0]);
+    add(&list, "Set-Cookie", answer->cookies[1]);
+    add(&list, "Location", answer->location);
     add(&list, "Retry-After", answer->has_retry ? "1" : NULL);
     if (answer->is_static)
         kndl_web_answer_static(request, answer->status, list.headers, answer->body);

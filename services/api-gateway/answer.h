@@ -21,11 +21,12 @@ struct answer {
     struct kndl_slice body;
     bool is_static; /* body outlives the server */
     enum answer_cache cache;
-    const char *trace;    /* NULL: none */
-    const char *etag;     /* NULL: none */
-    const char *encoding; /* NULL: none */
-    const char *cookie;   /* Set-Cookie; NULL: none */
-    bool has_retry;       /* Retry-After: 1 */
+    const char *trace;      /* NULL: none */
+    const char *etag;       /* NULL: none */
+    const char *encoding;   /* NULL: none */
+    const char *cookies[2]; /* Set-Cookie; NULL: none */
+    const char *location;   /* where to go on; NULL: none */
+    bool has_retry;         /* Retry-After: 1 */
 };
 
 void answer_with(struct gateway *gateway, struct kndl_web_request *request,

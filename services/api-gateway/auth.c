@@ -1,4 +1,4 @@
-/* Signing in and out. */
+/* The routes below /auth/, what they share, and signing out. */
 
 #include "auth.h"
 
@@ -6,39 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "answer.h"
-#include "ask.h"
-#include "kndl/buf.h"
+#include "auth_parts.h"
 #include "kndl/guard.h"
-#include "kndl/json.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
-#include "people.h"
-#include "rate.h"
-#include "request_data.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
 
-enum {
-    ASK_MS = 10000,
-    BODY_BYTES_MAX = 4096,
-    LOGIN_BYTES_MAX = 64,
-    MACHINE_BYTES_MAX = 128,
-    /* The most that a sign-in can last; that it ends after 30 days without use is the row's. */
-    COOKIE_SECONDS = 90 * 24 * 3600,
-};
-
-/* A sign-in or sign-out on its way. */
-struct auth {
-    struct request_data base;
-    struct gateway *gateway;
-    struct kndl_web_request *request;
-    char trace[KNDL_ID_SIZE];
-    struct ask *ask;
-    bool is_cli;
-    struct principal principal; /* who signs out */
-};
+enum { BODY_BYTES_MAX = 4096 };
 
 static struct auth *begin(struct gateway *gateway, struct kndl_web_request *request,
                           const char *trace)
@@ -54,128 +29,125 @@ static struct auth *begin(struct gateway *gateway, struct kndl_web_request *requ
     return auth;
 }
 
-static void end(struct auth *auth)
+void auth_end(struct auth *auth)
 {
     ask_cancel(auth->ask);
+    kndl_secret_done(&auth->admission);
     auth->gateway->calls--;
     free(auth);
 }
 
 void auth_abort(struct auth *auth)
 {
-    end(auth);
+    auth_end(auth);
 }
 
-static void fail(struct auth *auth, const struct kndl_error *err)
+void auth_fail(struct auth *auth, const struct kndl_error *err)
 {
     answer_error(auth->gateway, auth->request, err, auth->trace);
-    end(auth);
+    auth_end(auth);
 }
 
-static void write_cookie(const struct settings *settings, const char *value, int seconds,
-                         struct kndl_buf *out)
+void auth_answer(struct auth *auth, struct kndl_slice body, const char *cookie, const char *other)
 {
-    kndl_buf_printf(out, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%d%s",
-                    credential_cookie(settings), value, seconds,
-                    settings->is_https ? "; Secure" : "");
-}
-
-/* ---- dev login ---- */
-
-static bool has_forwarded_header(const struct kndl_web_request *request)
-{
-    static const char *const names[] = {"forwarded",         "x-forwarded-for", "x-forwarded-host",
-                                        "x-forwarded-proto", "x-real-ip",       "via"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (kndl_web_header(request, names[i]) != NULL)
-            return true;
-    return false;
-}
-
-/*
- * Five locks, any of which keeps it shut: it is on, which settings_read() takes only with a public
- * URL and a listener on loopback; the peer is on loopback; so is the Host; no proxy has a hand in
- * it; and no foreign page.
- */
-static bool may_dev_login(const struct gateway *gateway, const struct kndl_web_request *request)
-{
-    const struct settings *settings = &gateway->settings;
-    const char *host = kndl_web_header(request, "host");
-
-    return settings->dev_login && !settings->is_https &&
-           settings_is_loopback_address(settings->address) &&
-           settings_is_loopback_address(kndl_web_peer(request)) && host != NULL &&
-           settings_is_loopback_host(host) && !has_forwarded_header(request) &&
-           credential_origin_is_ours(settings, request, true);
-}
-
-static void write_person(const V1(Person) *person, struct kndl_buf *out)
-{
-    kndl_buf_append_text(out, "\"person\":");
-    kndl_json_from_message(&person->base, out);
-}
-
-static void answer_signed_in(struct auth *auth, const V1(DevLoginResponse) *answer)
-{
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf cookie = {0};
-
-    kndl_buf_reserve(&cookie, 512); /* so that no copy of a token is left behind */
-    kndl_buf_reserve(&body, 4096);
-    kndl_buf_append_char(&body, '{');
-    write_person(answer->person, &body);
-    if (auth->is_cli) {
-        kndl_buf_append_text(&body, ",\"token\":");
-        kndl_json_append_string(&body, answer->token);
-        kndl_buf_printf(&body, ",\"expiresAtMs\":\"%lld\"", (long long)answer->expires_at_ms);
-    } else {
-        write_cookie(&auth->gateway->settings, answer->token, COOKIE_SECONDS, &cookie);
-    }
-    kndl_buf_append_char(&body, '}');
-    kndl_log_context(auth->trace, NULL);
-    kndl_log(KNDL_INFO, "signed in", KNDL_STR("person", answer->person->id),
-             KNDL_STR("by", "dev login"), KNDL_STR("client", auth->is_cli ? "cli" : "web"));
-    kndl_log_context(NULL, NULL);
     answer_with(auth->gateway, auth->request,
                 &(struct answer){
                     .status = 200,
                     .type = "application/json",
-                    .body = kndl_buf_slice(&body),
+                    .body = body,
                     .trace = auth->trace,
-                    .cookie = auth->is_cli ? NULL : kndl_buf_text(&cookie),
+                    .cookies = {cookie, other},
                 });
-    explicit_bzero(body.data, body.size);
-    explicit_bzero(cookie.data, cookie.size);
-    end(auth);
+    auth_end(auth);
 }
 
-static void on_dev_login(const struct kndl_reply *reply, void *data)
+static struct kndl_slice pack(struct gateway *gateway, const ProtobufCMessage *message)
 {
-    struct auth *auth = data;
-    struct kndl_error err = reply->err;
+    size_t size = protobuf_c_message_get_packed_size(message);
+    uint8_t *bytes = kndl_arena_alloc(gateway->arena, size + 1);
+
+    return kndl_slice(bytes, protobuf_c_message_pack(message, bytes));
+}
+
+void auth_ask(struct auth *auth, const char *method, const ProtobufCMessage *request,
+              uint32_t timeout_ms, ask_fn fn)
+{
+    kndl_arena_reset(auth->gateway->arena);
+    struct kndl_slice packed = pack(auth->gateway, request);
+    auth->ask =
+        ask_send(auth->gateway,
+                 &(struct kndl_request){
+                     .service = &kndl__repo_access__v1__repo_access_internal_service__descriptor,
+                     .method = method,
+                     .actor = {KNDL_SERVICE, "api_gateway"},
+                     .trace = auth->trace,
+                     .timeout_ms = timeout_ms,
+                     .data = packed,
+                 },
+                 fn, auth);
+    explicit_bzero((void *)packed.data, packed.size); /* it may hold a secret */
+}
+
+const void *auth_unpack(struct auth *auth, const struct kndl_reply *reply,
+                        const ProtobufCMessageDescriptor *type, struct kndl_error *err)
+{
     ProtobufCMessage *message;
 
     auth->ask = NULL;
-    if (err.code != KNDL_OK) {
-        kndl_log(KNDL_WARNING, "a dev login was refused", KNDL_STR("why", err.message));
-        fail(auth, &err);
-        return;
+    if (reply->err.code != KNDL_OK) {
+        *err = reply->err;
+        return NULL;
     }
     kndl_arena_reset(auth->gateway->arena);
     ProtobufCAllocator allocator = kndl_arena_allocator(auth->gateway->arena);
-    if (kndl_guard_unpack(&kndl__repo_access__v1__dev_login_response__descriptor, reply->data,
-                          &allocator, &message, &err) < 0 ||
-        ((V1(DevLoginResponse) *)message)->person == NULL) {
-        kndl_fail(&err, KNDL_INTERNAL, "internal error");
-        fail(auth, &err);
-        return;
+    if (kndl_guard_unpack(type, reply->data, &allocator, &message, err) < 0) {
+        kndl_fail(err, KNDL_INTERNAL, "internal error");
+        return NULL;
     }
-    answer_signed_in(auth, (const void *)message);
+    return message;
 }
 
-static int read_text(const struct kndl_value *root, const char *name, size_t most, bool is_needed,
-                     const char **ret_text, struct kndl_error *err)
+/* ---- bodies ---- */
+
+void auth_free_json(struct kndl_json **json)
+{
+    kndl_json_free(*json);
+}
+
+static bool is_known(const char *key, const char *const *known)
+{
+    for (; *known != NULL; known++)
+        if (strcmp(key, *known) == 0)
+            return true;
+    return false;
+}
+
+int auth_read_body(struct auth *auth, const char *const *known, struct kndl_json **ret_json,
+                   struct kndl_error *err)
+{
+    const char *type = kndl_web_header(auth->request, "content-type");
+    KNDL_CLEANUP(auth_free_json) struct kndl_json *json = NULL;
+
+    if (type == NULL || strncasecmp(type, "application/json", 16) != 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the Content-Type is application/json");
+    if (kndl_json_parse(kndl_web_body(auth->request), BODY_BYTES_MAX, &json, err) < 0)
+        return -1;
+    const struct kndl_value *root = kndl_json_root(json);
+    if (kndl_json_kind(root) != KNDL_JSON_OBJECT)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the body is no object");
+    for (size_t i = 0; i < kndl_json_count(root); i++) {
+        const char *key = "";
+
+        kndl_json_member(root, i, &key);
+        if (!is_known(key, known))
+            return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the body has an unknown field");
+    }
+    *ret_json = kndl_steal(&json);
+    return 0;
+}
+
+int auth_read_text(const struct kndl_value *root, const char *name, size_t most, bool is_needed,
+                   const char **ret_text, struct kndl_error *err)
 {
     const struct kndl_value *value = kndl_json_get(root, name);
 
@@ -189,93 +161,65 @@ static int read_text(const struct kndl_value *root, const char *name, size_t mos
     return 0;
 }
 
-/* {"login": …, "client": "web" or "cli", "machine": …} and nothing else. */
-static int read_dev_login(const struct kndl_json *json, V1(DevLoginRequest) *ret,
-                          struct kndl_error *err)
+/* ---- what is told and kept ---- */
+
+void auth_write_cookie(const struct settings *settings, const char *name, const char *value,
+                       int seconds, struct kndl_buf *out)
 {
-    static const char *const known[] = {"login", "client", "machine"};
-    const struct kndl_value *root = kndl_json_root(json);
-    const char *login;
-    const char *client;
-    const char *machine;
-
-    if (kndl_json_kind(root) != KNDL_JSON_OBJECT)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the body is no object");
-    for (size_t i = 0; i < kndl_json_count(root); i++) {
-        const char *key = "";
-        bool is_known = false;
-
-        kndl_json_member(root, i, &key);
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            is_known = is_known || strcmp(key, known[k]) == 0;
-        if (!is_known)
-            return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the body has an unknown field");
-    }
-    if (read_text(root, "login", LOGIN_BYTES_MAX, true, &login, err) < 0 ||
-        read_text(root, "client", 8, true, &client, err) < 0 ||
-        read_text(root, "machine", MACHINE_BYTES_MAX, false, &machine, err) < 0)
-        return -1;
-    if (strcmp(client, "web") != 0 && strcmp(client, "cli") != 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "client is web or cli");
-    ret->login = (char *)login;
-    ret->machine = (char *)machine;
-    ret->kind = client[0] == 'w' ? KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_WEB
-                                 : KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CLI;
-    return 0;
+    kndl_buf_reserve(out, 512); /* so that no copy of a token is left behind */
+    kndl_buf_printf(out, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%d%s", name, value,
+                    seconds, settings->is_https ? "; Secure" : "");
 }
 
-static struct kndl_slice pack(struct gateway *gateway, const ProtobufCMessage *message)
+void auth_write_person(const V1(Person) *person, struct kndl_buf *out)
 {
-    size_t size = protobuf_c_message_get_packed_size(message);
-    uint8_t *bytes = kndl_arena_alloc(gateway->arena, size + 1);
-
-    return kndl_slice(bytes, protobuf_c_message_pack(message, bytes));
+    kndl_buf_append_text(out, "\"person\":");
+    kndl_json_from_message(&person->base, out);
 }
 
-static void free_json(struct kndl_json **json)
+struct word {
+    const char *sign; /* in the User-Agent */
+    const char *name;
+};
+
+/* The first that fits: Chrome says Safari, too, and Edge says both. */
+static const struct word browsers[] = {
+    {"Edg/", "Edge"},      {"OPR/", "Opera"},    {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
+    {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Safari/", "Safari"},   {NULL, "A browser"},
+};
+static const struct word systems[] = {
+    {"Android", " on Android"},
+    {"iPhone", " on iPhone"},
+    {"iPad", " on iPad"},
+    {"Windows", " on Windows"},
+    {"Mac OS X", " on macOS"},
+    {"Linux", " on Linux"},
+    {NULL, ""},
+};
+
+static const char *find_word(const struct word *words, const char *text)
 {
-    kndl_json_free(*json);
+    while (words->sign != NULL && strstr(text, words->sign) == NULL)
+        words++;
+    return words->name;
 }
 
-static int check_dev_login(struct auth *auth, struct kndl_error *err)
+void auth_browser_name(const struct kndl_web_request *request,
+                       char ret_name[AUTH_MACHINE_BYTES_MAX + 1])
 {
-    const char *type = kndl_web_header(auth->request, "content-type");
+    const char *agent = kndl_web_header(request, "user-agent");
 
-    if (!may_dev_login(auth->gateway, auth->request))
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "dev login is off");
-    if (type == NULL || strncasecmp(type, "application/json", 16) != 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the Content-Type is application/json");
-    if (!rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "too many sign-ins from here; wait a minute");
-    return 0;
+    if (agent == NULL)
+        agent = "";
+    snprintf(ret_name, AUTH_MACHINE_BYTES_MAX + 1, "%s%s", find_word(browsers, agent),
+             find_word(systems, agent));
 }
 
-static void dev_login(struct auth *auth)
+void auth_log_signed_in(const struct auth *auth, const char *person, const char *by)
 {
-    KNDL_CLEANUP(free_json) struct kndl_json *json = NULL;
-    V1(DevLoginRequest) request = KNDL__REPO_ACCESS__V1__DEV_LOGIN_REQUEST__INIT;
-    struct kndl_error err;
-
-    if (check_dev_login(auth, &err) < 0 ||
-        kndl_json_parse(kndl_web_body(auth->request), BODY_BYTES_MAX, &json, &err) < 0 ||
-        read_dev_login(json, &request, &err) < 0) {
-        fail(auth, &err);
-        return;
-    }
-    auth->is_cli = request.kind == KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CLI;
-    kndl_arena_reset(auth->gateway->arena);
-    auth->ask =
-        ask_send(auth->gateway,
-                 &(struct kndl_request){
-                     .service = &kndl__repo_access__v1__repo_access_internal_service__descriptor,
-                     .method = "DevLogin",
-                     .actor = {KNDL_SERVICE, "api_gateway"},
-                     .trace = auth->trace,
-                     .timeout_ms = ASK_MS,
-                     .data = pack(auth->gateway, &request.base),
-                 },
-                 on_dev_login, auth);
+    kndl_log_context(auth->trace, NULL);
+    kndl_log(KNDL_INFO, "signed in", KNDL_STR("person", person), KNDL_STR("by", by));
+    kndl_log_context(NULL, NULL);
 }
 
 /* ---- sign out ---- */
@@ -288,19 +232,12 @@ static void on_signed_out(const struct kndl_reply *reply, void *data)
     auth->ask = NULL;
     people_forget(auth->gateway);
     if (reply->err.code != KNDL_OK && reply->err.code != KNDL_UNAUTHENTICATED) {
-        fail(auth, &reply->err); /* the cookie stays, since the sign-in does */
+        auth_fail(auth, &reply->err); /* the cookie stays, since the sign-in does */
         return;
     }
-    write_cookie(&auth->gateway->settings, "", 0, &cookie);
-    answer_with(auth->gateway, auth->request,
-                &(struct answer){
-                    .status = 200,
-                    .type = "application/json",
-                    .body = kndl_slice_of("{}"),
-                    .trace = auth->trace,
-                    .cookie = kndl_buf_text(&cookie),
-                });
-    end(auth);
+    auth_write_cookie(&auth->gateway->settings, credential_cookie(&auth->gateway->settings), "", 0,
+                      &cookie);
+    auth_answer(auth, kndl_slice_of("{}"), kndl_buf_text(&cookie), NULL);
 }
 
 static void on_known(const struct kndl_reply *reply, void *data)
@@ -328,7 +265,7 @@ static void on_known(const struct kndl_reply *reply, void *data)
                              .method = "SignOut",
                              .actor = {KNDL_PERSON, auth->principal.id},
                              .trace = auth->trace,
-                             .timeout_ms = ASK_MS,
+                             .timeout_ms = AUTH_ASK_MS,
                              .data = pack(auth->gateway, &request.base),
                          },
                          on_signed_out, auth);
@@ -344,7 +281,7 @@ static void sign_out(struct auth *auth)
         if (err.code == KNDL_UNAUTHENTICATED)
             on_signed_out(&(struct kndl_reply){.err = err}, auth);
         else
-            fail(auth, &err);
+            auth_fail(auth, &err);
         return;
     }
     auth->principal.credential = credential;
@@ -353,36 +290,55 @@ static void sign_out(struct auth *auth)
 
 /* ---- routes ---- */
 
+static void on_methods(const struct kndl_reply *reply, void *data)
+{
+    struct auth *auth = data;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
+    struct kndl_error err;
+    const V1(GetSignInMethodsResponse) *methods = auth_unpack(
+        auth, reply, &kndl__repo_access__v1__get_sign_in_methods_response__descriptor, &err);
+
+    if (methods == NULL) {
+        auth_fail(auth, &err);
+        return;
+    }
+    kndl_buf_printf(&body, "{\"dev\":%s,\"github\":%s}",
+                    auth_may_dev_login(auth) ? "true" : "false",
+                    methods->github ? "true" : "false");
+    auth_answer(auth, kndl_buf_slice(&body), NULL, NULL);
+}
+
 static void tell_methods(struct auth *auth)
 {
-    bool dev = may_dev_login(auth->gateway, auth->request);
+    V1(GetSignInMethodsRequest) request = KNDL__REPO_ACCESS__V1__GET_SIGN_IN_METHODS_REQUEST__INIT;
 
-    answer_with(auth->gateway, auth->request,
-                &(struct answer){
-                    .status = 200,
-                    .type = "application/json",
-                    .body = kndl_slice_of(dev ? "{\"dev\":true,\"github\":false}"
-                                              : "{\"dev\":false,\"github\":false}"),
-                    .trace = auth->trace,
-                });
-    end(auth);
+    auth_ask(auth, "GetSignInMethods", &request.base, AUTH_ASK_MS, on_methods);
 }
+
+static const struct {
+    const char *method;
+    const char *path;
+    void (*begin)(struct auth *auth);
+} routes[] = {
+    {"GET", "/auth/methods", tell_methods},
+    {"POST", "/auth/dev", auth_dev_login},
+    {"POST", "/auth/github", auth_github_begin},
+    {"GET", "/auth/github/callback", auth_github_return},
+    {"POST", "/auth/device", auth_device_begin},
+    {"POST", "/auth/device/token", auth_device_poll},
+    {"POST", "/auth/signout", sign_out},
+};
 
 void auth_begin(struct gateway *gateway, struct kndl_web_request *request, const char *trace)
 {
-    const char *path = kndl_web_path(request);
-    const char *method = kndl_web_method(request);
-    bool is_post = strcmp(method, "POST") == 0;
     struct kndl_error err;
 
-    if (strcmp(path, "/auth/methods") == 0 && strcmp(method, "GET") == 0) {
-        tell_methods(begin(gateway, request, trace));
-    } else if (strcmp(path, "/auth/dev") == 0 && is_post) {
-        dev_login(begin(gateway, request, trace));
-    } else if (strcmp(path, "/auth/signout") == 0 && is_post) {
-        sign_out(begin(gateway, request, trace));
-    } else {
-        kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such route");
-        answer_error_as(gateway, request, 404, &err, trace);
-    }
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(kndl_web_path(request), routes[i].path) == 0 &&
+            strcmp(kndl_web_method(request), routes[i].method) == 0) {
+            routes[i].begin(begin(gateway, request, trace));
+            return;
+        }
+    kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such route");
+    answer_error_as(gateway, request, 404, &err, trace);
 }

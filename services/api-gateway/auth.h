@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * The gateway's own routes for people: /auth/methods, /auth/dev, /auth/signout. They alone write
- * cookies.
+ * The gateway's own routes for people, below /auth/: methods, dev, github, github/callback, device,
+ * device/token, signout. They alone write cookies.
  */
 
 #include "gateway.h"

@@ -2,6 +2,7 @@
 
 #include "call.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +14,6 @@
 #include "kndl/json.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "rate.h"
 #include "wait.h"
 
@@ -161,17 +161,19 @@ static int pack_json(struct call *call, struct kndl_slice body, struct kndl_erro
     return 0;
 }
 
-/* Which credential ends is what the caller came with, whatever the request says. */
-static int pack_sign_out(struct call *call, struct kndl_slice packed, struct kndl_error *err)
+/* The credential is what the caller came with, whatever the request says. */
+static int pack_credential(struct call *call, struct kndl_slice packed, struct kndl_error *err)
 {
     ProtobufCAllocator allocator = kndl_arena_allocator(call->gateway->arena);
     ProtobufCMessage *message;
 
     if (kndl_guard_unpack(call->descriptor->input, packed, &allocator, &message, err) < 0)
         return -1;
-    Kndl__RepoAccess__V1__SignOutRequest *request = (void *)message;
-    request->credential_hash.data = call->principal.credential.hash;
-    request->credential_hash.len = sizeof call->principal.credential.hash;
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(call->descriptor->input, "credential_hash");
+    assert(field != NULL && field->type == PROTOBUF_C_TYPE_BYTES);
+    *(ProtobufCBinaryData *)((char *)message + field->offset) = (ProtobufCBinaryData){
+        sizeof call->principal.credential.hash, call->principal.credential.hash};
     kndl_buf_clear(&call->packed);
     pack(call, message);
     return 0;
@@ -189,8 +191,8 @@ static int prepare(struct call *call, struct kndl_error *err)
         body = kndl_buf_slice(&call->packed);
     if (kndl_guard_check(call->descriptor->input, body, err) < 0)
         return -1;
-    if (call->method->flags & METHOD_SIGNS_OUT)
-        return pack_sign_out(call, body, err);
+    if (call->method->flags & METHOD_NAMES_CREDENTIAL)
+        return pack_credential(call, body, err);
     if (call->method->flags & METHOD_WAITS)
         return wait_begin(call, body, err);
     return 0;
@@ -207,6 +209,12 @@ static int admit(struct call *call, struct kndl_error *err)
         (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS,
                                rate_address(call->gateway, call->request))))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
+    if ((call->method->flags & METHOD_INVITES) &&
+        !rate_take(call->gateway, RATE_INVITE, call->principal.id))
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "20 Invites an hour; wait a while");
+    if ((call->method->flags & METHOD_GUESSES) &&
+        !rate_take(call->gateway, RATE_GUESS, call->principal.id))
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many codes; wait a minute");
     return 0;
 }
 

@@ -37,9 +37,14 @@ bool credential_origin_is_ours(const struct settings *settings,
     return strcmp(origin, settings->origin) == 0;
 }
 
-/* The value of our cookie; empty if it is not there, or there twice. */
-static struct kndl_slice find_cookie(const char *header, const char *name)
+const char *credential_sign_in_cookie(const struct settings *settings)
 {
+    return settings->is_https ? "__Host-kndl-signin" : "kndl_dev_signin";
+}
+
+struct kndl_slice credential_find_cookie(const struct kndl_web_request *request, const char *name)
+{
+    const char *header = kndl_web_header(request, "cookie");
     size_t length = strlen(name);
     struct kndl_slice found = {0};
 
@@ -84,12 +89,22 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
         return take(CREDENTIAL_CLI, KNDL_TOKEN_CLI, kndl_slice_of(authorization + 7), ret, err);
     }
 
-    struct kndl_slice cookie =
-        find_cookie(kndl_web_header(request, "cookie"), credential_cookie(settings));
+    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
     *ret_was_given = cookie.size > 0;
     if (cookie.size == 0)
         return credential_refuse(err);
     if (!credential_origin_is_ours(settings, request, !by_page_alone))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "the request does not come from this Hub");
     return take(CREDENTIAL_WEB, KNDL_TOKEN_WEB, cookie, ret, err);
+}
+
+bool credential_of_browser(const struct settings *settings, const struct kndl_web_request *request,
+                           uint8_t ret_hash[KNDL_HASH_BYTES])
+{
+    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
+
+    if (!kndl_token_is_valid(KNDL_TOKEN_WEB, cookie))
+        return false;
+    kndl_hash(cookie, ret_hash);
+    return true;
 }

@@ -36,8 +36,16 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
                     bool by_page_alone, struct credential *ret, bool *ret_was_given,
                     struct kndl_error *err);
 
-/* The name of the cookie. */
+/* The names of the cookies: of who is signed in, and of who is at GitHub to do so. */
 const char *credential_cookie(const struct settings *settings);
+const char *credential_sign_in_cookie(const struct settings *settings);
+
+/* A cookie's value; empty if it is not there, or there twice. Borrowed from the request. */
+struct kndl_slice credential_find_cookie(const struct kndl_web_request *request, const char *name);
+
+/* The hash of what a browser is signed in with, for what takes its place. False: with nothing. */
+bool credential_of_browser(const struct settings *settings, const struct kndl_web_request *request,
+                           uint8_t ret_hash[KNDL_HASH_BYTES]);
 
 /* The one refusal for all that is not known. */
 int credential_refuse(struct kndl_error *err);

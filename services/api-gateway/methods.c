@@ -31,10 +31,22 @@ static const struct method secrets_methods[] = {
     {"GetSetupToken", METHOD_BOTH, 0},
 };
 
+/* Who may come in, and with what, is decided in the browser alone, too. */
 static const struct method repo_access_methods[] = {
     {"WhoAmI", METHOD_BOTH, 0},
     {"ListRepos", METHOD_BOTH, 0},
-    {"SignOut", METHOD_BOTH, METHOD_CHANGES | METHOD_SIGNS_OUT},
+    {"SignOut", METHOD_BOTH, METHOD_CHANGES | METHOD_NAMES_CREDENTIAL},
+    {"ListSignIns", METHOD_BOTH, METHOD_NAMES_CREDENTIAL}, /* a CLI sees itself alone */
+    {"EndSignIn", METHOD_WEB, METHOD_CHANGES},
+    {"EndAllSignIns", METHOD_WEB, METHOD_CHANGES},
+    {"FindDevice", METHOD_WEB, METHOD_GUESSES},
+    {"DecideDevice", METHOD_WEB, METHOD_CHANGES | METHOD_GUESSES},
+    {"ListMembers", METHOD_WEB, 0},
+    {"ListInvites", METHOD_WEB, 0},
+    {"InviteMember", METHOD_WEB, METHOD_CHANGES | METHOD_INVITES},
+    {"RevokeInvite", METHOD_WEB, METHOD_CHANGES},
+    {"RemoveMember", METHOD_WEB, METHOD_CHANGES},
+    {"HandOverOwnership", METHOD_WEB, METHOD_CHANGES},
 };
 
 #define COUNT(rows) (sizeof rows / sizeof *rows)

@@ -18,9 +18,11 @@ enum method_callers {
 };
 
 enum method_flags {
-    METHOD_CHANGES = 1,  /* something; counted as a command by the rate limit */
-    METHOD_WAITS = 2,    /* ListEvents: wait_ms is the gateway's */
-    METHOD_SIGNS_OUT = 4 /* the gateway says which credential */
+    METHOD_CHANGES = 1,          /* something; counted as a command by the rate limit */
+    METHOD_WAITS = 2,            /* ListEvents: wait_ms is the gateway's */
+    METHOD_NAMES_CREDENTIAL = 4, /* credential_hash is the gateway's: what the caller came with */
+    METHOD_INVITES = 8,          /* 20 an hour */
+    METHOD_GUESSES = 16,         /* takes a short code: 20 a minute */
 };
 
 struct method {

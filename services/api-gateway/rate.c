@@ -18,10 +18,14 @@ static const struct {
     int64_t per_ms; /* thousandths gained in a ms, times 1000 */
 } table[] = {
     [RATE_SIGN_IN] = {10 * 1000, 10 * 1000 * 1000 / 60000},
+    [RATE_RETURN] = {30 * 1000, 30 * 1000 * 1000 / 60000},
+    [RATE_POLL] = {60 * 1000, 60 * 1000 * 1000 / 60000},
     [RATE_BAD_TOKEN] = {20 * 1000, 20 * 1000 * 1000 / 60000},
     [RATE_COMMAND] = {60 * 1000, 30 * 1000},
     [RATE_COMMAND_ADDRESS] = {600 * 1000, 300 * 1000},
     [RATE_READ] = {400 * 1000, 200 * 1000},
+    [RATE_INVITE] = {20 * 1000, 20 * 1000 * 1000 / 3600000},
+    [RATE_GUESS] = {20 * 1000, 20 * 1000 * 1000 / 60000},
     [RATE_SOCKET] = {20 * 1000, 10 * 1000},
     [RATE_SOCKET_ADDRESS] = {20 * 1000, 10 * 1000},
 };

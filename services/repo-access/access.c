@@ -9,10 +9,10 @@
 #include "github.h"
 #include "kndl/clock.h"
 #include "kndl/env.h"
+#include "peers.h"
 
 enum {
     REFUSAL_MS_MAX = 30 * 1000,
-    RETRY_MS = 10 * 1000, /* a GitHub that could not answer is asked again then */
 };
 
 int64_t access_ttl_ms(void)
@@ -35,7 +35,7 @@ static int64_t fresh_until_ms(const struct access *access)
     if (!access->is_allowed)
         return access->checked_at_ms + (ttl_ms < REFUSAL_MS_MAX ? ttl_ms : REFUSAL_MS_MAX);
     if (access->tried_at_ms > access->checked_at_ms)
-        return access->tried_at_ms + (ttl_ms < RETRY_MS ? ttl_ms : RETRY_MS);
+        return access->tried_at_ms + (ttl_ms < ACCESS_RETRY_MS ? ttl_ms : ACCESS_RETRY_MS);
     return access->checked_at_ms + ttl_ms;
 }
 
@@ -101,7 +101,7 @@ static int ask(struct repo_access *repo_access, const struct person *person, int
 {
     int64_t now_ms = kndl_clock_wall_ms();
     char key[FLIGHT_KEY_SIZE];
-    bool is_first, yes;
+    bool is_first, yes, has_changed = false;
 
     snprintf(key, sizeof key, "%s/%" PRId64, person->id, repo_id);
     if (flight_begin(key, &is_first, err) < 0)
@@ -110,10 +110,13 @@ static int ask(struct repo_access *repo_access, const struct person *person, int
         return 0;
     int result = ask_github(repo_access, person, repo_id, arena, &yes, err);
     if (result == 0)
-        result = store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, err);
+        result = store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, arena,
+                                   &has_changed, err);
     else if (is_undecided(err->code))
         (void)store_keep_try(repo_access->store, person->id, repo_id, now_ms, NULL);
     flight_end(key);
+    if (has_changed)
+        peers_publish(repo_access->peers, FACT_ACCESS, person->id);
     return result;
 }
 
@@ -165,7 +168,8 @@ int access_check(struct repo_access *repo_access, const struct person *person,
         }
         int64_t fresh_ms = fresh_until_ms(&access[i]);
         if (fresh_ms <= now_ms)
-            fresh_ms = now_ms + (access_ttl_ms() < RETRY_MS ? access_ttl_ms() : RETRY_MS);
+            fresh_ms =
+                now_ms + (access_ttl_ms() < ACCESS_RETRY_MS ? access_ttl_ms() : ACCESS_RETRY_MS);
         if (fresh_ms < until_ms)
             until_ms = fresh_ms;
         known += access[i].is_known;
@@ -175,4 +179,15 @@ int access_check(struct repo_access *repo_access, const struct person *person,
         return kndl_fail(err, KNDL_UNAVAILABLE, "%s", last.message);
     *ret_until_ms = until_ms;
     return 0;
+}
+
+int access_recheck(struct repo_access *repo_access, const char *person_id, int64_t repo_id,
+                   struct kndl_arena *arena, struct kndl_error *err)
+{
+    struct access access = {.repo_id = repo_id};
+    struct person person;
+
+    if (store_find_person(repo_access->store, person_id, arena, &person, err) < 0)
+        return -1;
+    return refresh(repo_access, &person, &access, arena, err);
 }

@@ -9,10 +9,15 @@
 #include <string.h>
 
 #include "access.h"
+#include "departures.h"
+#include "doors.h"
 #include "github.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
+#include "oauth.h"
+#include "peers.h"
+#include "recheck.h"
 #include "rpc.h"
 #include "settings.h"
 #include "store.h"
@@ -21,6 +26,8 @@ static void close_worker(void *state)
 {
     struct repo_access *repo_access = state;
 
+    peers_close(repo_access->peers);
+    oauth_close(repo_access->oauth);
     github_close(repo_access->github);
     store_close(repo_access->store);
     free(repo_access);
@@ -30,8 +37,8 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
 {
     struct repo_access *repo_access = kndl_new0(struct repo_access);
 
-    (void)bus;
-    if (store_open(&repo_access->store, err) < 0 || github_open(&repo_access->github, err) < 0) {
+    if (store_open(&repo_access->store, err) < 0 || github_open(&repo_access->github, err) < 0 ||
+        oauth_open(&repo_access->oauth, err) < 0 || peers_open(bus, &repo_access->peers, err) < 0) {
         close_worker(repo_access);
         return -1;
     }
@@ -52,7 +59,7 @@ static ProtobufCService *const *const answers[] = {
     NULL,
 };
 
-static const struct kndl_task *const tasks[] = {NULL};
+static const struct kndl_task *const tasks[] = {&doors_task, &departures_task, &recheck_task, NULL};
 
 static const struct kndl_service service = {
     .name = "repo_access",

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "access.h"
-#include "kndl/clock.h"
-#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
-#include "kndl/rpc.h"
-#include "store.h"
+#include "handlers.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
+
+enum { REQUEST_ID_CHARS_MAX = 64 };
 
 V1(Person) *rpc_person(const struct person *person, struct kndl_arena *arena)
 {
@@ -38,8 +37,26 @@ V1(Repo) *rpc_repo(const struct repo *repo, struct kndl_arena *arena)
     return out;
 }
 
-/* The person who asks. One who was removed since the gateway looked is nobody any more. */
-static int find_caller(struct kndl_call *call, struct person *ret_person)
+int check_request_id(struct kndl_call *call, const char *request_id)
+{
+    size_t size = strlen(request_id);
+
+    if (size == 0 || size > REQUEST_ID_CHARS_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id has 1 to %d characters",
+                         REQUEST_ID_CHARS_MAX);
+    return 0;
+}
+
+int check_machine(struct kndl_call *call, const char *machine)
+{
+    if (strlen(machine) > MACHINE_CHARS_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the machine's name has %zu bytes; the most is %d", strlen(machine),
+                         MACHINE_CHARS_MAX);
+    return 0;
+}
+
+int find_caller(struct kndl_call *call, struct person *ret_person)
 {
     struct repo_access *repo_access = call->state;
     struct kndl_error cause = {0};
@@ -94,21 +111,20 @@ static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
     return 0;
 }
 
-static int sign_out(struct kndl_call *call, const V1(SignOutRequest) *req,
-                    V1(SignOutResponse) *resp)
-{
-    struct repo_access *repo_access = call->state;
-
-    (void)resp;
-    if (req->credential_hash.len != KNDL_HASH_BYTES)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "credential_hash is missing");
-    return store_revoke_credential(repo_access->store, req->credential_hash.data, call->actor.id,
-                                   kndl_clock_wall_ms(), &call->err);
-}
-
 KNDL_RPC(V1, RepoAccessService, WhoAmI, who_am_i)
 KNDL_RPC(V1, RepoAccessService, ListRepos, list_repos)
 KNDL_RPC(V1, RepoAccessService, SignOut, sign_out)
+KNDL_RPC(V1, RepoAccessService, ListSignIns, list_sign_ins)
+KNDL_RPC(V1, RepoAccessService, EndSignIn, end_sign_in)
+KNDL_RPC(V1, RepoAccessService, EndAllSignIns, end_all_sign_ins)
+KNDL_RPC(V1, RepoAccessService, FindDevice, find_device)
+KNDL_RPC(V1, RepoAccessService, DecideDevice, decide_device)
+KNDL_RPC(V1, RepoAccessService, ListMembers, list_members)
+KNDL_RPC(V1, RepoAccessService, ListInvites, list_invites)
+KNDL_RPC(V1, RepoAccessService, InviteMember, invite_member)
+KNDL_RPC(V1, RepoAccessService, RevokeInvite, revoke_invite)
+KNDL_RPC(V1, RepoAccessService, RemoveMember, remove_member)
+KNDL_RPC(V1, RepoAccessService, HandOverOwnership, hand_over_ownership)
 
 static V1(RepoAccessService_Service) service =
     KNDL__REPO_ACCESS__V1__REPO_ACCESS_SERVICE__INIT(rpc_);

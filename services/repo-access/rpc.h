@@ -2,11 +2,15 @@
 
 /* The services that repo-access answers, and the state that their handlers share. */
 
+#include <stdbool.h>
+
 #include <protobuf-c/protobuf-c.h>
 
 #include "kndl/arena.h"
 
 struct github;
+struct oauth;
+struct peers;
 struct person;
 struct repo;
 struct store;
@@ -15,6 +19,9 @@ struct store;
 struct repo_access {
     struct store *store;
     struct github *github;
+    struct oauth *oauth;
+    struct peers *peers;
+    bool has_offered; /* of the task that offers the Setup link: it did */
 };
 
 extern ProtobufCService *const repo_access_service;          /* people: rpc.c */

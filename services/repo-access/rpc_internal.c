@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "github.h"
+#include "handlers.h"
 #include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/env.h"
@@ -22,7 +23,6 @@
 
 enum {
     IDS_MAX = 200,
-    MACHINE_CHARS_MAX = 100,
     AUTHENTICATE_MS = 5000,    /* how long the gateway may keep an answer */
     RESOLVE_AGE_MS = 30 * 1000 /* a name that is not known is looked for in a listing this young */
 };
@@ -71,11 +71,7 @@ static int dev_login(struct kndl_call *call, const V1(DevLoginRequest) *req,
 
     if (strcmp(kndl_env_get("HUB_DEV_LOGIN"), "1") != 0)
         return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION, "dev login is off");
-    if (strlen(req->machine) > MACHINE_CHARS_MAX)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "the machine's name has %zu bytes; the most is %d", strlen(req->machine),
-                         MACHINE_CHARS_MAX);
-    if (read_kind(call, req->kind, &kind) < 0 ||
+    if (check_machine(call, req->machine) < 0 || read_kind(call, req->kind, &kind) < 0 ||
         github_find_user(repo_access->github, req->login, call->arena, &user, &call->err) < 0)
         return -1;
 
@@ -88,7 +84,8 @@ static int dev_login(struct kndl_call *call, const V1(DevLoginRequest) *req,
     if (!person.is_member)
         return kndl_fail(&call->err, KNDL_PERMISSION_DENIED, "this Hub is invite-only");
     if (signin_issue(repo_access->store, person.id, kind, req->machine, &token,
-                     &resp->expires_at_ms, &call->err) < 0)
+                     &resp->expires_at_ms, &call->err) < 0 ||
+        replace_credential(call, &req->replaces_hash) < 0)
         return -1;
     kndl_log(KNDL_INFO, "signed in by dev login", KNDL_STR("person", person.id),
              KNDL_STR("kind", signin_kind_name(kind)));
@@ -249,6 +246,11 @@ static int mint_git_token(struct kndl_call *call, const V1(MintGitTokenRequest) 
 
 KNDL_RPC(V1, RepoAccessInternalService, Authenticate, authenticate)
 KNDL_RPC(V1, RepoAccessInternalService, DevLogin, dev_login)
+KNDL_RPC(V1, RepoAccessInternalService, GetSignInMethods, get_sign_in_methods)
+KNDL_RPC(V1, RepoAccessInternalService, BeginSignIn, begin_sign_in)
+KNDL_RPC(V1, RepoAccessInternalService, CompleteSignIn, complete_sign_in)
+KNDL_RPC(V1, RepoAccessInternalService, BeginDevice, begin_device)
+KNDL_RPC(V1, RepoAccessInternalService, PollDevice, poll_device)
 KNDL_RPC(V1, RepoAccessInternalService, CheckAccess, check_access)
 KNDL_RPC(V1, RepoAccessInternalService, ResolveRepo, resolve_repo)
 KNDL_RPC(V1, RepoAccessInternalService, GetPeople, get_people)

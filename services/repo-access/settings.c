@@ -15,6 +15,9 @@ const struct kndl_env settings[] = {
     {"HUB_GITHUB_API_URL", "https://api.github.com", "GitHub's API, without a slash at its end"},
     {"GITHUB_APP_ID", "", "the GitHub App; without it nobody has access to any Repo"},
     {"GITHUB_APP_KEY_FILE", "", "its private key, PEM, readable by its owner alone"},
+    {"GITHUB_CLIENT_ID", "", "the client that people sign in with; without it nobody can"},
+    {"GITHUB_CLIENT_SECRET_FILE", "", "its secret, readable by its owner alone"},
+    {"HUB_SETUP_LINK_FILE", "", "where the Setup link is written (0600); else to standard output"},
     {"HUB_REPO_ACCESS_TTL_MS", "300000", "how long what GitHub said of access is believed"},
     {NULL, NULL, NULL},
 };
@@ -44,6 +47,10 @@ int settings_check(struct kndl_error *err)
     if (kndl_env_get("GITHUB_APP_ID")[0] != '\0' && kndl_env_get("GITHUB_APP_KEY_FILE")[0] == '\0')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "GITHUB_APP_ID is set but GITHUB_APP_KEY_FILE is not");
+    if ((kndl_env_get("GITHUB_CLIENT_ID")[0] != '\0') !=
+        (kndl_env_get("GITHUB_CLIENT_SECRET_FILE")[0] != '\0'))
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET_FILE go together");
     return kndl_env_get_i64("HUB_REPO_ACCESS_TTL_MS", ACCESS_TTL_MS_LEAST, ACCESS_TTL_MS_MOST,
                             &ttl_ms, err);
 }

@@ -3,6 +3,7 @@
 #include "signin.h"
 
 #include "kndl/clock.h"
+#include "kndl/id.h"
 #include "kndl/token.h"
 
 #define DAY_MS (INT64_C(24) * 60 * 60 * 1000)
@@ -26,7 +27,9 @@ int signin_issue(struct store *store, const char *person_id, enum signin_kind ki
                  struct kndl_error *err)
 {
     int64_t now_ms = kndl_clock_wall_ms();
+    char id[KNDL_ID_SIZE];
     struct credential credential = {
+        .id = id,
         .kind = signin_kind_name(kind),
         .person_id = person_id,
         .machine = machine,
@@ -36,6 +39,7 @@ int signin_issue(struct store *store, const char *person_id, enum signin_kind ki
     };
     struct kndl_secret token = {0};
 
+    kndl_id_new(id);
     kndl_token_new(kind == SIGNIN_WEB ? KNDL_TOKEN_WEB : KNDL_TOKEN_CLI, &token);
     kndl_hash(kndl_slice(token.data, token.size), credential.hash);
     if (store_add_credential(store, &credential, err) < 0) {

@@ -1,4 +1,4 @@
-/* The rows of repo-access. */
+/* The rows of repo-access: people and their credentials. Its other tables are store_*.c's. */
 
 #include "store.h"
 
@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "0001_people.sql.h"
-#include "kndl/db.h"
+#include "0002_members.sql.h"
+#include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
+#include "members.sql.h"
 #include "people.sql.h"
 #include "repos.sql.h"
+#include "store_parts.h"
 
 static const char schema[] = "repo_access";
 
@@ -19,6 +22,7 @@ enum { TOUCH_MS = 60 * 1000 };
 
 static const struct kndl_migration migrations[] = {
     {1, "0001_people", MIGRATION_0001_PEOPLE},
+    {2, "0002_members", MIGRATION_0002_MEMBERS},
     {0, NULL, NULL},
 };
 
@@ -30,6 +34,10 @@ static const struct kndl_statement statements[] = {
     {"find_credential", SQL_FIND_CREDENTIAL},
     {"touch_credential", SQL_TOUCH_CREDENTIAL},
     {"revoke_credential", SQL_REVOKE_CREDENTIAL},
+    {"end_replaced_credential", SQL_END_REPLACED_CREDENTIAL},
+    {"list_credentials", SQL_LIST_CREDENTIALS},
+    {"end_credential", SQL_END_CREDENTIAL},
+    {"end_credentials", SQL_END_CREDENTIALS},
     {"find_listing", SQL_FIND_LISTING},
     {"forget_repos", SQL_FORGET_REPOS},
     {"keep_repo", SQL_KEEP_REPO},
@@ -41,11 +49,43 @@ static const struct kndl_statement statements[] = {
     {"find_access", SQL_FIND_ACCESS},
     {"keep_access", SQL_KEEP_ACCESS},
     {"keep_try", SQL_KEEP_TRY},
+    {"claim_recheck", SQL_CLAIM_RECHECK},
+    {"has_owner", SQL_HAS_OWNER},
+    {"offer_setup_link", SQL_OFFER_SETUP_LINK},
+    {"use_setup_link", SQL_USE_SETUP_LINK},
+    {"use_invite", SQL_USE_INVITE},
+    {"lock_account", SQL_LOCK_ACCOUNT},
+    {"let_in", SQL_LET_IN},
+    {"rename_person", SQL_RENAME_PERSON},
+    {"begin_sign_in", SQL_BEGIN_SIGN_IN},
+    {"take_sign_in", SQL_TAKE_SIGN_IN},
+    {"begin_device", SQL_BEGIN_DEVICE},
+    {"find_device", SQL_FIND_DEVICE},
+    {"approve_device", SQL_APPROVE_DEVICE},
+    {"refuse_device", SQL_REFUSE_DEVICE},
+    {"peek_device", SQL_PEEK_DEVICE},
+    {"take_device", SQL_TAKE_DEVICE},
+    {"tidy_sign_ins", SQL_TIDY_SIGN_INS},
+    {"tidy_devices", SQL_TIDY_DEVICES},
+    {"tidy_done", SQL_TIDY_DONE},
+    {"refuse_devices_of", SQL_REFUSE_DEVICES_OF},
+    {"lock_owner", SQL_LOCK_OWNER},
+    {"keep_done", SQL_KEEP_DONE},
+    {"list_members", SQL_LIST_MEMBERS},
+    {"find_member_by_login", SQL_FIND_MEMBER_BY_LOGIN},
+    {"list_invites", SQL_LIST_INVITES},
+    {"revoke_invites_of_login", SQL_REVOKE_INVITES_OF_LOGIN},
+    {"keep_invite", SQL_KEEP_INVITE},
+    {"revoke_invite", SQL_REVOKE_INVITE},
+    {"remove_member", SQL_REMOVE_MEMBER},
+    {"keep_departure", SQL_KEEP_DEPARTURE},
+    {"take_ownership", SQL_TAKE_OWNERSHIP},
+    {"give_ownership", SQL_GIVE_OWNERSHIP},
+    {"claim_departure", SQL_CLAIM_DEPARTURE},
+    {"repeat_departure", SQL_REPEAT_DEPARTURE},
+    {"finish_departure", SQL_FINISH_DEPARTURE},
+    {"forget_second_departures", SQL_FORGET_SECOND_DEPARTURES},
     {NULL, NULL},
-};
-
-struct store {
-    struct kndl_db *db;
 };
 
 int store_migrate(struct kndl_error *err)
@@ -72,7 +112,7 @@ void store_close(struct store *store)
     free(store);
 }
 
-static struct person read_person(const struct kndl_rows *rows, size_t row)
+struct person store_person_of(const struct kndl_rows *rows, size_t row)
 {
     return (struct person){
         .id = kndl_row_text(rows, row, 0),
@@ -93,7 +133,7 @@ int store_find_person(struct store *store, const char *id, struct kndl_arena *ar
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "person %s does not exist", id);
-    *ret_person = read_person(&rows, 0);
+    *ret_person = store_person_of(&rows, 0);
     return 0;
 }
 
@@ -106,7 +146,7 @@ int store_find_people(struct store *store, const char *ids, struct kndl_arena *a
         return -1;
     *ret_people = kndl_arena_alloc(arena, (rows.count + 1) * sizeof **ret_people);
     for (size_t i = 0; i < rows.count; i++)
-        (*ret_people)[i] = read_person(&rows, i);
+        (*ret_people)[i] = store_person_of(&rows, i);
     *ret_count = rows.count;
     return 0;
 }
@@ -129,23 +169,18 @@ int store_admit_person(struct store *store, const struct person *who, int64_t no
     }
     if (result < 0)
         return kndl_fail(err, first.code, "%s", first.message);
-    *ret_person = read_person(&rows, 0);
+    *ret_person = store_person_of(&rows, 0);
     return 0;
-}
-
-static struct kndl_slice hash_slice(const uint8_t *hash)
-{
-    return kndl_slice(hash, KNDL_HASH_BYTES);
 }
 
 int store_add_credential(struct store *store, const struct credential *credential,
                          struct kndl_error *err)
 {
-    return kndl_db_exec(
-        store->db, "add_credential", NULL, NULL, err, kndl_db_bytes(hash_slice(credential->hash)),
-        kndl_db_text(credential->kind), kndl_db_text(credential->person_id),
-        kndl_db_text(credential->machine), kndl_db_i64(credential->created_at_ms),
-        kndl_db_i64(credential->expires_at_ms), kndl_db_i64(credential->ends_at_ms));
+    return kndl_db_exec(store->db, "add_credential", NULL, NULL, err, store_hash(credential->hash),
+                        kndl_db_text(credential->kind), kndl_db_text(credential->person_id),
+                        kndl_db_text(credential->machine), kndl_db_i64(credential->created_at_ms),
+                        kndl_db_i64(credential->expires_at_ms), kndl_db_i64(credential->ends_at_ms),
+                        kndl_db_text(credential->id));
 }
 
 int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES], const char *kind,
@@ -154,151 +189,74 @@ int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES
 {
     struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, "find_credential", arena, &rows, err,
-                     kndl_db_bytes(hash_slice(hash)), kndl_db_text(kind), kndl_db_i64(now_ms)) < 0)
+    if (kndl_db_exec(store->db, "find_credential", arena, &rows, err, store_hash(hash),
+                     kndl_db_text(kind), kndl_db_i64(now_ms)) < 0)
         return -1;
     if (rows.count == 0 || !kndl_hash_equal(kndl_row_bytes(&rows, 0, 8).data, hash))
         return kndl_fail(err, KNDL_NOT_FOUND, "no such credential");
     if (now_ms - kndl_row_ms(&rows, 0, 6) >= TOUCH_MS &&
-        kndl_db_exec(store->db, "touch_credential", NULL, NULL, err,
-                     kndl_db_bytes(hash_slice(hash)), kndl_db_i64(now_ms),
-                     kndl_db_i64(now_ms + idle_ms)) < 0)
+        kndl_db_exec(store->db, "touch_credential", NULL, NULL, err, store_hash(hash),
+                     kndl_db_i64(now_ms), kndl_db_i64(now_ms + idle_ms)) < 0)
         return -1;
-    *ret_person = read_person(&rows, 0);
+    *ret_person = store_person_of(&rows, 0);
     return 0;
 }
 
 int store_revoke_credential(struct store *store, const uint8_t *hash, const char *person_id,
                             int64_t now_ms, struct kndl_error *err)
 {
-    return kndl_db_exec(store->db, "revoke_credential", NULL, NULL, err,
-                        kndl_db_bytes(hash_slice(hash)), kndl_db_text(person_id),
-                        kndl_db_i64(now_ms));
+    return kndl_db_exec(store->db, "revoke_credential", NULL, NULL, err, store_hash(hash),
+                        kndl_db_text(person_id), kndl_db_i64(now_ms));
 }
 
-int store_find_listing(struct store *store, struct kndl_arena *arena, int64_t *ret_at_ms,
-                       struct kndl_error *err)
+int store_replace_credential(struct store *store, const uint8_t *hash, int64_t now_ms,
+                             struct kndl_arena *arena, const char **ret_person,
+                             struct kndl_error *err)
 {
     struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, "find_listing", arena, &rows, err) < 0)
+    if (kndl_db_exec(store->db, "end_replaced_credential", arena, &rows, err, store_hash(hash),
+                     kndl_db_i64(now_ms)) < 0)
         return -1;
-    *ret_at_ms = rows.count == 0 ? 0 : kndl_row_ms(&rows, 0, 0);
+    *ret_person = rows.count == 0 ? "" : kndl_row_text(&rows, 0, 0);
     return 0;
 }
 
-int store_keep_listing(struct store *store, const struct repo *repos, size_t count, int64_t now_ms,
-                       struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-
-    /* The listing's row comes first: its lock keeps two listings from mixing. */
-    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        kndl_db_exec(store->db, "keep_listing", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
-        kndl_db_exec(store->db, "forget_repos", NULL, NULL, err) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        if (kndl_db_exec(store->db, "keep_repo", NULL, NULL, err, kndl_db_i64(repos[i].id),
-                         kndl_db_text(repos[i].name), kndl_db_i64(repos[i].installation_id),
-                         kndl_db_text(repos[i].default_branch), kndl_db_bool(repos[i].is_private),
-                         kndl_db_text(repos[i].description)) < 0)
-            return -1;
-    return kndl_tx_commit(&tx, err);
-}
-
-static struct repo read_repo(const struct kndl_rows *rows, size_t row)
-{
-    return (struct repo){
-        .id = kndl_row_i64(rows, row, 0),
-        .name = kndl_row_text(rows, row, 1),
-        .installation_id = kndl_row_i64(rows, row, 2),
-        .default_branch = kndl_row_text(rows, row, 3),
-        .is_private = kndl_row_bool(rows, row, 4),
-        .description = kndl_row_text(rows, row, 5),
-        .is_installed = kndl_row_bool(rows, row, 6),
-    };
-}
-
-int store_find_repo(struct store *store, int64_t id, struct kndl_arena *arena,
-                    struct repo *ret_repo, struct kndl_error *err)
+int store_list_credentials(struct store *store, const char *person_id, int64_t now_ms,
+                           struct kndl_arena *arena, struct sign_in **ret_sign_ins,
+                           size_t *ret_count, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, "find_repo", arena, &rows, err, kndl_db_i64(id)) < 0)
+    if (kndl_db_exec(store->db, "list_credentials", arena, &rows, err, kndl_db_text(person_id),
+                     kndl_db_i64(now_ms)) < 0)
         return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "there is no such Repo");
-    *ret_repo = read_repo(&rows, 0);
-    return 0;
-}
-
-int store_find_repo_by_name(struct store *store, const char *name, struct kndl_arena *arena,
-                            struct repo *ret_repo, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_repo_by_name", arena, &rows, err, kndl_db_text(name)) < 0)
-        return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "there is no such Repo");
-    *ret_repo = read_repo(&rows, 0);
-    return 0;
-}
-
-int store_list_repos(struct store *store, struct kndl_arena *arena, struct repo **ret_repos,
-                     size_t *ret_count, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "list_repos", arena, &rows, err) < 0)
-        return -1;
-    *ret_repos = kndl_arena_alloc(arena, (rows.count + 1) * sizeof **ret_repos);
-    for (size_t i = 0; i < rows.count; i++)
-        (*ret_repos)[i] = read_repo(&rows, i);
+    *ret_sign_ins = kndl_arena_alloc(arena, (rows.count + 1) * sizeof **ret_sign_ins);
+    for (size_t i = 0; i < rows.count; i++) {
+        (*ret_sign_ins)[i] = (struct sign_in){
+            .id = kndl_row_text(&rows, i, 0),
+            .kind = kndl_row_text(&rows, i, 1),
+            .machine = kndl_row_text(&rows, i, 2),
+            .created_at_ms = kndl_row_ms(&rows, i, 3),
+            .last_used_at_ms = kndl_row_ms(&rows, i, 4),
+            .expires_at_ms = kndl_row_ms(&rows, i, 5),
+        };
+        memcpy((*ret_sign_ins)[i].hash, kndl_row_bytes(&rows, i, 6).data, KNDL_HASH_BYTES);
+    }
     *ret_count = rows.count;
     return 0;
 }
 
-int store_rename_repo(struct store *store, int64_t id, const char *name, struct kndl_error *err)
+int store_end_credential(struct store *store, const char *id, const char *person_id, int64_t now_ms,
+                         struct kndl_error *err)
 {
-    return kndl_db_exec(store->db, "rename_repo", NULL, NULL, err, kndl_db_i64(id),
-                        kndl_db_text(name));
+    return kndl_db_exec(store->db, "end_credential", NULL, NULL, err, kndl_db_text(id),
+                        kndl_db_text(person_id), kndl_db_i64(now_ms));
 }
 
-int store_find_access(struct store *store, const char *person_id, const int64_t *repo_ids,
-                      size_t count, struct kndl_arena *arena, struct access *ret_access,
-                      struct kndl_error *err)
+int store_end_credentials(struct store *store, const char *person_id, int64_t now_ms,
+                          struct kndl_error *err)
 {
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_access", arena, &rows, err, kndl_db_text(person_id),
-                     kndl_db_i64s(repo_ids, count)) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        ret_access[i] = (struct access){.repo_id = repo_ids[i]};
-        for (size_t row = 0; row < rows.count; row++)
-            if (kndl_row_i64(&rows, row, 0) == repo_ids[i])
-                ret_access[i] = (struct access){
-                    .repo_id = repo_ids[i],
-                    .is_known = true,
-                    .is_allowed = kndl_row_bool(&rows, row, 1),
-                    .checked_at_ms = kndl_row_ms(&rows, row, 2),
-                    .tried_at_ms = kndl_row_ms(&rows, row, 3),
-                };
-    }
-    return 0;
-}
-
-int store_keep_access(struct store *store, const char *person_id, int64_t repo_id, bool is_allowed,
-                      int64_t now_ms, struct kndl_error *err)
-{
-    return kndl_db_exec(store->db, "keep_access", NULL, NULL, err, kndl_db_text(person_id),
-                        kndl_db_i64(repo_id), kndl_db_bool(is_allowed), kndl_db_i64(now_ms));
-}
-
-int store_keep_try(struct store *store, const char *person_id, int64_t repo_id, int64_t now_ms,
-                   struct kndl_error *err)
-{
-    return kndl_db_exec(store->db, "keep_try", NULL, NULL, err, kndl_db_text(person_id),
-                        kndl_db_i64(repo_id), kndl_db_i64(now_ms));
+    return kndl_db_exec(store->db, "end_credentials", NULL, NULL, err, kndl_db_text(person_id),
+                        kndl_db_i64(now_ms));
 }

@@ -29,6 +29,7 @@ struct person {
 };
 
 struct credential {
+    const char *id; /* by which its owner ends it */
     uint8_t hash[KNDL_HASH_BYTES];
     const char *kind; /* "web" or "cli" */
     const char *person_id;
@@ -87,6 +88,36 @@ int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES
                          int64_t now_ms, int64_t idle_ms, struct kndl_arena *arena,
                          struct person *ret_person, struct kndl_error *err);
 
+/* One of a person's own, as it is shown to them. */
+struct sign_in {
+    const char *id;
+    const char *kind;
+    const char *machine;
+    int64_t created_at_ms;
+    int64_t last_used_at_ms;
+    int64_t expires_at_ms;
+    uint8_t hash[KNDL_HASH_BYTES];
+};
+
+/* The person's credentials that are good, the last used first. */
+int store_list_credentials(struct store *store, const char *person_id, int64_t now_ms,
+                           struct kndl_arena *arena, struct sign_in **ret_sign_ins,
+                           size_t *ret_count, struct kndl_error *err);
+
+/* Ends one by its id, or all of them; repeats, and those of others, change nothing. */
+int store_end_credential(struct store *store, const char *id, const char *person_id, int64_t now_ms,
+                         struct kndl_error *err);
+int store_end_credentials(struct store *store, const char *person_id, int64_t now_ms,
+                          struct kndl_error *err);
+
+/*
+ * Ends the credential that a browser had before it got another one, whoever's it was: *ret_person
+ * says, "" if it was none.
+ */
+int store_replace_credential(struct store *store, const uint8_t *hash, int64_t now_ms,
+                             struct kndl_arena *arena, const char **ret_person,
+                             struct kndl_error *err);
+
 /* Ends a credential of that person. A repeat, or one that is not theirs, changes nothing. */
 int store_revoke_credential(struct store *store, const uint8_t *hash, const char *person_id,
                             int64_t now_ms, struct kndl_error *err);
@@ -114,7 +145,23 @@ int store_rename_repo(struct store *store, int64_t id, const char *name, struct 
 int store_find_access(struct store *store, const char *person_id, const int64_t *repo_ids,
                       size_t count, struct kndl_arena *arena, struct access *ret_access,
                       struct kndl_error *err);
+/* *ret_changed: GitHub said the contrary before. */
 int store_keep_access(struct store *store, const char *person_id, int64_t repo_id, bool is_allowed,
-                      int64_t now_ms, struct kndl_error *err);
+                      int64_t now_ms, struct kndl_arena *arena, bool *ret_changed,
+                      struct kndl_error *err);
 int store_keep_try(struct store *store, const char *person_id, int64_t repo_id, int64_t now_ms,
                    struct kndl_error *err);
+
+/* What of a person's access is to be asked again; a Repo of 0: nothing is. */
+struct recheck {
+    const char *person_id;
+    int64_t repo_id;
+};
+
+/*
+ * The access that was last confirmed before one time, last asked for before another, and whose
+ * person was here since a third. It counts as asked for now.
+ */
+int store_claim_recheck(struct store *store, int64_t now_ms, int64_t checked_before_ms,
+                        int64_t tried_before_ms, int64_t used_since_ms, struct kndl_arena *arena,
+                        struct recheck *ret_recheck, struct kndl_error *err);

@@ -1,10 +1,15 @@
-/* SecretsInternalService: sessions says who runs what, redactor asks what to mask. */
+/* SecretsInternalService: sessions says who runs what, redactor asks what to mask, repo-access says
+ * who is gone. */
 
 #include "rpc.h"
 
 #include <string.h>
 
+#include "changes.h"
+#include "kndl/buf.h"
+#include "kndl/clock.h"
 #include "kndl/id.h"
+#include "kndl/mem.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "store.h"
@@ -106,10 +111,30 @@ static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req
     return 0;
 }
 
+static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest) *req,
+                          V1(MemberRemovedResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf request_id = {0};
+    bool changed;
+
+    (void)resp;
+    if (!kndl_id_is_valid(req->person_id) || !kndl_id_is_valid(req->removal_id))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "person_id or removal_id is no id");
+    kndl_buf_printf(&request_id, "removed/%s", req->removal_id);
+    if (store_remove_token(secrets->store, req->person_id, kndl_buf_text(&request_id),
+                           kndl_clock_wall_ms(), call->arena, &changed, &call->err) < 0)
+        return -1;
+    if (changed)
+        call->wake = &changes_task;
+    return 0;
+}
+
 KNDL_RPC(V1, SecretsInternalService, CheckSetupToken, check_setup_token)
 KNDL_RPC(V1, SecretsInternalService, PutAssignment, put_assignment)
 KNDL_RPC(V1, SecretsInternalService, PutMask, put_mask)
 KNDL_RPC(V1, SecretsInternalService, GetMaskSet, get_mask_set)
+KNDL_RPC(V1, SecretsInternalService, MemberRemoved, member_removed)
 
 static V1(SecretsInternalService_Service) service =
     KNDL__SECRETS__V1__SECRETS_INTERNAL_SERVICE__INIT(rpc_);

@@ -70,8 +70,25 @@ static int setup_token_changed(struct kndl_call *call, const V1(SetupTokenChange
     return stored;
 }
 
+static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest) *req,
+                          V1(MemberRemovedResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    struct changes changes = {0};
+
+    (void)resp;
+    int stored = store_put_removed_to_sleep(sessions->store, call->arena, req->person_id, &changes,
+                                            &call->err);
+
+    /* Those that were changed before it failed are changed all the same. */
+    live_publish(sessions->live, call->arena, &changes, 0);
+    call->wake = &dispatch_task;
+    return stored;
+}
+
 KNDL_RPC(V1, SessionsInternalService, AppendEvents, append_events)
 KNDL_RPC(V1, SessionsInternalService, SetupTokenChanged, setup_token_changed)
+KNDL_RPC(V1, SessionsInternalService, MemberRemoved, member_removed)
 
 static V1(SessionsInternalService_Service) service =
     KNDL__SESSIONS__V1__SESSIONS_INTERNAL_SERVICE__INIT(rpc_);

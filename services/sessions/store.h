@@ -235,6 +235,10 @@ int store_put_person_to_sleep(struct store *store, struct kndl_arena *arena, con
                               bool replaced, int64_t version, struct changes *changes,
                               struct kndl_error *err);
 
+/* They are no Member any more: the same, as often as it is said. */
+int store_put_removed_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
+                               struct changes *changes, struct kndl_error *err);
+
 /* ---- what a run says ---- */
 
 struct batch {

@@ -1,9 +1,10 @@
 'use strict';
 // The REST API, as far as a GitHub App needs it: one table of routes, each with what it takes as
-// authorization: the App's JWT, an installation's token, or nothing.
+// authorization: the App's JWT, an installation's token, a user's, or nothing.
 
 const answers = require('./answers.js');
 const jwt = require('./jwt.js');
+const oauth = require('./oauth.js');
 
 const LEVELS = { read: 1, write: 2, admin: 3 };
 
@@ -135,6 +136,16 @@ function getUser({ state, res, args }) {
   });
 }
 
+function getMyself({ state, res, login }) {
+  const user = state.user(login);
+  if (!user) return answers.error(res, 401, 'Bad credentials');
+  answers.json(res, 200, {
+    ...answers.account(state, user.login),
+    name: user.name ?? null,
+    avatar_url: user.avatar_url ?? '',
+  });
+}
+
 const PART = '([^/]+)';
 const route = (method, path, auth, handler) =>
   ({ method, path: new RegExp(`^${path.replaceAll('*', PART)}$`), auth, handler });
@@ -152,6 +163,7 @@ const ROUTES = [
   route('GET', '/repos/*/*/collaborators/*', 'token', checkCollaborator),
   route('GET', '/repos/*/*/collaborators/*/permission', 'token', getPermission),
   route('GET', '/users/*', 'any', getUser),
+  route('GET', '/user', 'user', getMyself),
 ];
 
 // Puts what the caller may do into `call`; false if it was refused.
@@ -162,6 +174,11 @@ function authorize(call, auth) {
     const message = sent ? jwt.refuse(sent, call.state.all.app, call.publicKey) : 'Requires authentication';
     if (message) answers.error(call.res, 401, message);
     return message === null;
+  }
+  if (auth === 'user') {
+    call.login = oauth.loginOf(sent);
+    if (!call.login) answers.error(call.res, 401, sent ? 'Bad credentials' : 'Requires authentication');
+    return call.login !== undefined;
   }
   call.token = sent;
   call.grant = call.state.grant(sent);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-// A stand-in for GitHub: the App's REST API and git over HTTP on one port; see README.md.
+// A stand-in for GitHub: the App's REST API, signing in and git over HTTP on one port; see README.md.
 //
 //   node server.js --state FILE --git DIR --public-key FILE [--host ADDRESS] [--port 80]
 //                  [--url URL] [--log FILE]
@@ -15,6 +15,7 @@ const answers = require('./answers.js');
 const api = require('./api.js');
 const { Faults } = require('./faults.js');
 const git = require('./git.js');
+const oauth = require('./oauth.js');
 const { State } = require('./state.js');
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -118,6 +119,7 @@ async function handle(req, res) {
     publicKey,
   };
   if (git.handle(call)) return undefined;
+  if (await oauth.handle(call)) return undefined;
   call.body = await readJson(req);
   if (!api.handle(call)) answers.error(res, 404, 'Not Found');
   return undefined;

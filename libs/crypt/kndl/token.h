@@ -21,6 +21,8 @@ enum kndl_token_kind {
     KNDL_TOKEN_SES, /* Session token */
     KNDL_TOKEN_INV,
     KNDL_TOKEN_SET,
+    KNDL_TOKEN_SGN, /* a browser that is at GitHub to sign in */
+    KNDL_TOKEN_DEV, /* a `kndl login` that waits for its yes */
 };
 
 enum { KNDL_TOKEN_CHARS = 5 + 3 + 1 + 43 + 1 + 6, KNDL_HASH_BYTES = 32 };

@@ -69,12 +69,32 @@ static void a_cli_token_does_not_touch_the_setup_token(void **unused)
         METHOD_WEB);
 }
 
+/* permissions.md: the R's of the column "CLI token". */
+static void a_cli_token_neither_administers_nor_handles_sign_ins(void **unused)
+{
+    static const char *const names[] = {
+        "EndSignIn",   "EndAllSignIns", "FindDevice",   "DecideDevice", "ListMembers",
+        "ListInvites", "InviteMember",  "RevokeInvite", "RemoveMember", "HandOverOwnership",
+    };
+    const ProtobufCServiceDescriptor *service;
+    const ProtobufCMethodDescriptor *method;
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[128];
+
+        snprintf(path, sizeof path, "/kndl.repo_access.v1.RepoAccessService/%s", names[i]);
+        assert_int_equal(method_find(path, &service, &method)->callers, METHOD_WEB);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_public_method_has_one_row_and_each_row_a_method),
         cmocka_unit_test(services_of_others_are_not_public),
         cmocka_unit_test(a_cli_token_does_not_touch_the_setup_token),
+        cmocka_unit_test(a_cli_token_neither_administers_nor_handles_sign_ins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

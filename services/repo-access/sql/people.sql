@@ -18,10 +18,10 @@ ON CONFLICT (github_id) DO UPDATE SET login = excluded.login, name = excluded.na
 RETURNING id, github_id, login, name, is_owner, standing = 'member';
 
 -- name: add_credential
--- $1 hash, $2 kind, $3 person, $4 machine, $5 now, $6 expires at, $7 ends at.
+-- $1 hash, $2 kind, $3 person, $4 machine, $5 now, $6 expires at, $7 ends at, $8 id.
 INSERT INTO credential
-    (hash, kind, person_id, machine, created_at, last_used_at, expires_at, ends_at)
-VALUES ($1, $2, $3, $4, $5, $5, $6, $7);
+    (hash, kind, person_id, machine, created_at, last_used_at, expires_at, ends_at, id)
+VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8);
 
 -- name: find_credential
 -- $1 hash, $2 kind, $3 now. The person whose live credential it is, when it was last used and when
@@ -39,3 +39,22 @@ UPDATE credential SET last_used_at = $2, expires_at = least($3, ends_at) WHERE h
 -- $1 hash, $2 person, $3 now. Repeats change nothing.
 UPDATE credential SET revoked_at = $3
 WHERE hash = $1 AND person_id = $2 AND revoked_at IS NULL;
+
+-- name: end_replaced_credential
+-- $1 hash, $2 now. Whoever's it is: the browser that had it has another one.
+UPDATE credential SET revoked_at = $2 WHERE hash = $1 AND kind = 'web' AND revoked_at IS NULL
+RETURNING person_id;
+
+-- name: list_credentials
+-- $1 person, $2 now. Those that are good, the last used first.
+SELECT id, kind, machine, created_at, last_used_at, expires_at, hash FROM credential
+WHERE person_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND ends_at > $2
+ORDER BY last_used_at DESC, created_at DESC LIMIT 500;
+
+-- name: end_credential
+-- $1 id, $2 person, $3 now. Repeats, and those of others, change nothing.
+UPDATE credential SET revoked_at = $3 WHERE id = $1 AND person_id = $2 AND revoked_at IS NULL;
+
+-- name: end_credentials
+-- $1 person, $2 now.
+UPDATE credential SET revoked_at = $2 WHERE person_id = $1 AND revoked_at IS NULL;

@@ -46,12 +46,26 @@ SELECT repo_id, is_allowed, checked_at, tried_at FROM access
 WHERE person_id = $1 AND repo_id = ANY($2::bigint[]);
 
 -- name: keep_access
--- $1 person, $2 Repo, $3 is allowed, $4 now.
+-- $1 person, $2 Repo, $3 is allowed, $4 now. Whether it was known, and otherwise.
 INSERT INTO access (person_id, repo_id, is_allowed, checked_at, tried_at)
 VALUES ($1, $2, $3, $4, $4)
 ON CONFLICT (person_id, repo_id) DO UPDATE SET is_allowed = excluded.is_allowed,
-    checked_at = excluded.checked_at, tried_at = excluded.tried_at;
+    checked_at = excluded.checked_at, tried_at = excluded.tried_at
+RETURNING coalesce((SELECT before.is_allowed <> $3 FROM access before
+                    WHERE before.person_id = $1 AND before.repo_id = $2), false);
 
 -- name: keep_try
 -- $1 person, $2 Repo, $3 now: GitHub could not answer.
 UPDATE access SET tried_at = $3 WHERE person_id = $1 AND repo_id = $2;
+
+-- name: claim_recheck
+-- $1 now, $2 checked before, $3 tried before, $4 used since. Who may see what, was asked long ago,
+-- and is signed in and here: it counts as tried, so that another copy does not ask, too.
+UPDATE access SET tried_at = $1
+WHERE (person_id, repo_id) = (
+    SELECT a.person_id, a.repo_id FROM access a JOIN person p ON p.id = a.person_id
+    WHERE a.is_allowed AND a.checked_at <= $2 AND a.tried_at <= $3 AND p.standing = 'member'
+      AND EXISTS (SELECT FROM credential c WHERE c.person_id = a.person_id
+                  AND c.revoked_at IS NULL AND c.last_used_at > $4)
+    ORDER BY a.checked_at LIMIT 1 FOR UPDATE OF a SKIP LOCKED)
+RETURNING person_id, repo_id;

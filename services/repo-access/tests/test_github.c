@@ -1,4 +1,4 @@
-/* github.c against the stand-in for GitHub, which speaks its REST API over HTTP. */
+/* github.c and oauth.c against the stand-in for GitHub, which speaks its REST API over HTTP. */
 
 #include "github.h"
 
@@ -17,6 +17,8 @@
 #include "kndl/http.h"
 #include "kndl/mem.h"
 #include "kndl/testing.h"
+#include "kndl/token.h"
+#include "oauth.h"
 #include "settings.h"
 
 static char folder[] = "/tmp/kndl-github-XXXXXX";
@@ -65,6 +67,18 @@ static void stop_server(void)
     nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static void write_secret(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%s/client-secret", folder);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fputs("demo-client-secret-that-opens-nothing\n", file) < 0 ||
+        fclose(file) != 0)
+        abort();
+    setenv("GITHUB_CLIENT_SECRET_FILE", path, 1);
+}
+
 /* Key, state and server; returns once it listens. */
 static void start_server(void)
 {
@@ -93,6 +107,9 @@ static void start_server(void)
              strtol(strrchr(line, ':') + 1, NULL, 10));
     snprintf(line, sizeof line, "%s/api/v3", control);
     setenv("HUB_GITHUB_API_URL", line, 1);
+    setenv("HUB_GITHUB_URL", control, 1);
+    setenv("GITHUB_CLIENT_ID", "Iv1.kndldemo", 1);
+    write_secret();
     setenv("GITHUB_APP_ID", "1001", 1);
     setenv("GITHUB_APP_KEY_FILE", key, 1);
 }
@@ -345,6 +362,103 @@ static void a_clock_that_differs_from_githubs_is_learned(void **state)
     kndl_clock_shift(20 * 60 * 1000);
 }
 
+/* ---- oauth.c ---- */
+
+/* Goes where the browser would, as grace; the query that GitHub sends it back with. */
+static void go_to_github(const struct oauth *oauth, struct kndl_slice browser, char *ret_query,
+                         size_t size)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf url = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf location = {0};
+    KNDL_CLEANUP(kndl_http_response_done) struct kndl_http_response response = {0};
+    struct kndl_http *http = kndl_http_new("test");
+    struct kndl_error err = {0};
+
+    oauth_write_url(oauth, browser, &url);
+    kndl_buf_append_text(&url, "&as=grace");
+    const struct kndl_http_request request = {.method = "GET",
+                                              .url = kndl_buf_text(&url),
+                                              .timeout_ms = 10000,
+                                              .response_bytes_max = 1 << 20};
+    assert_int_equal(kndl_http_do(http, &request, &response, &err), 0);
+    assert_int_equal(response.status, 302);
+    const char *back = kndl_http_header(&response, "location", &location);
+    assert_non_null(back);
+    assert_int_equal(strncmp(back, "http://127.0.0.1/auth/github/callback?", 38), 0);
+    snprintf(ret_query, size, "%s", back + 38);
+    kndl_http_free(http);
+}
+
+static void read_value(const char *query, const char *name, char *ret_value, size_t size)
+{
+    const char *at = strstr(query, name);
+
+    assert_non_null(at);
+    snprintf(ret_value, size, "%.*s", (int)strcspn(at + strlen(name), "&"), at + strlen(name));
+}
+
+/* AC-01, ASVS 10.2: state and PKCE are the browser's own. */
+static void ac_01_a_code_is_for_the_browser_that_went_and_good_once(void **state)
+{
+    struct fixture *f = *state;
+    struct kndl_slice mine = kndl_slice_of("kndl_sgn_mine");
+    struct kndl_slice other = kndl_slice_of("kndl_sgn_other");
+    char query[512], code[128], given[128];
+    struct github_user user;
+    struct oauth *oauth;
+
+    assert_int_equal(oauth_open(&oauth, &f->err), 0);
+    assert_true(oauth_is_on(oauth));
+    go_to_github(oauth, mine, query, sizeof query);
+    read_value(query, "code=", code, sizeof code);
+    read_value(query, "state=", given, sizeof given);
+    assert_true(oauth_is_state(mine, given));
+    assert_false(oauth_is_state(other, given));
+    assert_false(oauth_is_state(mine, ""));
+
+    assert_int_equal(oauth_find_user(oauth, mine, code, f->arena, &user, &f->err), 0);
+    assert_int_equal(user.id, 502);
+    assert_string_equal(user.login, "grace");
+    assert_int_equal(oauth_find_user(oauth, mine, code, f->arena, &user, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
+
+    /* Another browser has another verifier: the code is of no use to it. */
+    go_to_github(oauth, mine, query, sizeof query);
+    read_value(query, "code=", code, sizeof code);
+    assert_int_equal(oauth_find_user(oauth, other, code, f->arena, &user, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
+    oauth_close(oauth);
+}
+
+static void a_github_that_cannot_say_who_it_is_lets_nobody_in(void **state)
+{
+    static const char *const faults[] = {
+        "[{\"path\":\"access_token\",\"status\":502,\"body\":\"<html>Unicorn!</html>\"}]",
+        "[{\"path\":\"access_token\",\"status\":200,\"body\":\"access_token=x\"}]",
+        "[{\"path\":\"access_token\",\"status\":200,\"body\":{}}]",
+        "[{\"path\":\"/user$\",\"status\":500,\"body\":\"<html>Unicorn!</html>\"}]",
+        "[{\"path\":\"/user$\",\"status\":403,\"body\":{\"message\":\"API rate limit\"}}]",
+        "[{\"path\":\"/user$\",\"status\":200,\"body\":{\"login\":\"ada\"}}]",
+    };
+    struct fixture *f = *state;
+    struct kndl_slice browser = kndl_slice_of("kndl_sgn_mine");
+    char query[512], code[128];
+    struct github_user user;
+    struct oauth *oauth;
+
+    assert_int_equal(oauth_open(&oauth, &f->err), 0);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        fault("[]");
+        go_to_github(oauth, browser, query, sizeof query);
+        read_value(query, "code=", code, sizeof code);
+        fault(faults[i]);
+        f->err = (struct kndl_error){0};
+        assert_int_equal(oauth_find_user(oauth, browser, code, f->arena, &user, &f->err), -1);
+        assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    }
+    oauth_close(oauth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +472,8 @@ int main(void)
         TEST(a_renamed_repo_says_so),
         TEST(gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on),
         TEST(a_clock_that_differs_from_githubs_is_learned),
+        TEST(ac_01_a_code_is_for_the_browser_that_went_and_good_once),
+        TEST(a_github_that_cannot_say_who_it_is_lets_nobody_in),
         TEST(a_rate_limit_is_minded_until_it_ends),
     };
     struct kndl_error err = {0};

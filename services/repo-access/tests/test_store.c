@@ -1,11 +1,11 @@
-/* repo-access from its handlers to a real PostgreSQL; GitHub is the fake below. */
+/* repo-access from its handlers to a real PostgreSQL; GitHub and the bus are fakes.c's. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "access.h"
-#include "github.h"
+#include "fakes.h"
 #include "kndl/clock.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -23,94 +23,6 @@
 
 enum { TTL_MS = 300000 };
 
-/* A GitHub that knows ada and grace, demo/hello (both may) and demo/notes (ada may). */
-struct github {
-    bool is_away;
-    bool is_renamed;
-    bool is_uninstalled; /* demo/notes */
-    bool has_lost_grace; /* from demo/hello */
-    int lists;
-    int checks;
-};
-static struct github the_github;
-
-int github_open(struct github **ret_github, struct kndl_error *err)
-{
-    (void)err;
-    *ret_github = &the_github;
-    return 0;
-}
-
-void github_close(struct github *github)
-{
-    (void)github;
-}
-
-bool github_has_app(const struct github *github)
-{
-    (void)github;
-    return true;
-}
-
-static int away(struct kndl_error *err)
-{
-    return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub cannot answer at the moment");
-}
-
-int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,
-                     struct github_user *ret_user, struct kndl_error *err)
-{
-    (void)arena;
-    if (github->is_away)
-        return away(err);
-    if (strcasecmp(login, "ada") == 0)
-        *ret_user = (struct github_user){501, "ada", "Ada"};
-    else if (strcasecmp(login, "grace") == 0)
-        *ret_user = (struct github_user){502, "grace", ""};
-    else
-        return kndl_fail(err, KNDL_NOT_FOUND, "GitHub knows nobody of the login %s", login);
-    return 0;
-}
-
-int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
-                      size_t *ret_count, struct kndl_error *err)
-{
-    if (github->is_away)
-        return away(err);
-    github->lists++;
-    *ret_repos = kndl_arena_alloc(arena, 2 * sizeof **ret_repos);
-    (*ret_repos)[0] = (struct repo){
-        3001, github->is_renamed ? "demo/hi" : "demo/hello", 2001, "main", true, "Says hello",
-        true};
-    (*ret_repos)[1] = (struct repo){3002, "demo/Notes", 2001, "trunk", false, "", true};
-    *ret_count = github->is_uninstalled ? 1 : 2;
-    return 0;
-}
-
-int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
-                              bool *ret_yes, struct kndl_error *err)
-{
-    if (github->is_away)
-        return away(err);
-    github->checks++;
-    if (github->is_renamed && strcmp(repo->name, "demo/hello") == 0)
-        return kndl_fail(err, KNDL_ABORTED, "renamed");
-    *ret_yes = strcmp(login, "ada") == 0 || (repo->id == 3001 && !github->has_lost_grace);
-    return 0;
-}
-
-int github_mint(struct github *github, const struct repo *repo, bool write,
-                struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err)
-{
-    (void)arena;
-    if (github->is_away)
-        return away(err);
-    kndl_secret_copy(&ret_token->token, kndl_slice_of(write ? "ghs_write" : "ghs_read"));
-    ret_token->expires_at_ms = 7;
-    ret_token->repo_name = github->is_renamed ? "demo/hi" : repo->name;
-    return 0;
-}
-
 struct fixture {
     struct repo_access repo_access;
     struct kndl_error err; /* of the last call */
@@ -124,12 +36,14 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    the_github = (struct github){0};
+    fakes_reset();
     setenv("HUB_DATABASE_URL", kndl_test_database(), 1);
     assert_int_equal(kndl_env_load(settings, &f->err), 0);
     assert_int_equal(store_migrate(&f->err), 0);
     assert_int_equal(store_open(&f->repo_access.store, &f->err), 0);
     f->repo_access.github = &the_github;
+    f->repo_access.oauth = &the_oauth;
+    f->repo_access.peers = &the_peers;
     *state = f;
     return 0;
 }

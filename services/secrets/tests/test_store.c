@@ -541,6 +541,28 @@ static void cr_04_a_removal_that_was_not_heard_is_not_hidden_by_a_new_token(void
     assert_int_equal(sessions.last.version, 3);
 }
 
+/* CR-04, AC-09: said twice, since gateways may err for some seconds. */
+static void cr_04_the_token_of_a_removed_member_is_deleted_as_often_as_it_is_said(void **state)
+{
+    V1(MemberRemovedRequest) req = KNDL__SECRETS__V1__MEMBER_REMOVED_REQUEST__INIT;
+    struct fixture *f = *state;
+    char removal[KNDL_ID_SIZE];
+
+    kndl_id_new(removal);
+    req.person_id = f->person;
+    req.removal_id = removal;
+    assert_true(set_token(f, "q1", TOKEN_A));
+    for (int i = 0; i < 2; i++) {
+        struct kndl_test_answer answer = kndl_test_call(secrets_internal_service, &f->secrets,
+                                                        "repo_access", "MemberRemoved", &req.base);
+        assert_int_equal(answer.err.code, KNDL_OK);
+        kndl_test_done(&answer);
+        assert_false(token_exists(f));
+        if (i == 0)
+            assert_true(set_token(f, "q2", TOKEN_B));
+    }
+}
+
 static const struct kndl_statement attacks[] = {
     {"flip", "UPDATE setup_token SET sealed = set_byte(sealed, 30, get_byte(sealed, 30) # 1) "
              "WHERE person_id = $1"},
@@ -639,6 +661,7 @@ int main(void)
         TEST(rd_06_a_value_under_four_characters_is_refused),
         TEST(cr_04_sessions_hears_of_each_change_until_it_answers),
         TEST(cr_04_a_removal_that_was_not_heard_is_not_hidden_by_a_new_token),
+        TEST(cr_04_the_token_of_a_removed_member_is_deleted_as_often_as_it_is_said),
         TEST(cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_open),
     };
 

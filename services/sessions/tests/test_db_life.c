@@ -429,6 +429,26 @@ static void cr_04_a_token_that_is_removed_puts_awake_sessions_to_sleep_and_says_
     assert_state(stage, active, LIFE(WAKING), "asked");
 }
 
+/* CR-04, AC-09 */
+static void cr_04_the_sessions_of_a_removed_member_go_to_sleep_and_say_why(void **state)
+{
+    struct stage *stage = *state;
+
+    stage_attend(stage, "r1", NULL, 0);
+    const char *active = stage_make(stage, "bob", "r1", "");
+    const char *other = stage_make(stage, "eve", "r1", "");
+    stage_run(stage, "r1", active);
+    stage_run(stage, "r1", other);
+    start_turn(stage, "r1", active);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_put_removed_to_sleep(stage->store, stage->arena, "bob",
+                                                    &stage->changes, &stage->err),
+                         0);
+        assert_state(stage, active, LIFE(GOING_TO_SLEEP), "member_removed");
+        assert_state(stage, other, LIFE(ACTIVE), "running");
+    }
+}
+
 static void cr_01_a_token_that_anthropic_refuses_fails_the_session_and_says_what_to_do(void **state)
 {
     struct stage *stage = *state;
@@ -588,6 +608,7 @@ int main(void)
         cmocka_unit_test(a_start_goes_on_when_its_runner_was_away_for_a_while),
         cmocka_unit_test(an_asleep_session_with_a_prompt_says_that_its_runner_is_away),
         cmocka_unit_test(cr_04_a_token_that_is_removed_puts_awake_sessions_to_sleep_and_says_why),
+        cmocka_unit_test(cr_04_the_sessions_of_a_removed_member_go_to_sleep_and_say_why),
         cmocka_unit_test(
             cr_01_a_token_that_anthropic_refuses_fails_the_session_and_says_what_to_do),
         cmocka_unit_test(li_01_whatever_happens_in_any_order_only_legal_edges_are_taken),

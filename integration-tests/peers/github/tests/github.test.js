@@ -117,3 +117,44 @@ test('git clones with a token, and pushes only with one that may write', async (
   assert.notStrictEqual(git(reader, '-C', work, 'push', '-q').status, 0);
   assert.strictEqual(git(writer, '-C', work, 'push', '-q').status, 0);
 });
+
+test('a code is good once, with the verifier that it was asked for with', async () => {
+  const verifier = 'v'.repeat(64);
+  const asked = new URLSearchParams({
+    client_id: 'Iv1.kndldemo',
+    redirect_uri: 'http://127.0.0.1:1/back',
+    state: 's1',
+    code_challenge: crypto.createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const authorize = async (extra = '') => {
+    const answer = await fetch(`${url}/login/oauth/authorize?${asked}${extra}`, { redirect: 'manual' });
+    return answer.status === 302 ? new URL(answer.headers.get('location')) : answer.text();
+  };
+  const exchange = async (fields) => {
+    const body = new URLSearchParams({
+      client_id: 'Iv1.kndldemo',
+      client_secret: 'demo-client-secret-that-opens-nothing',
+      code_verifier: verifier,
+      ...fields,
+    });
+    const answer = await fetch(`${url}/login/oauth/access_token`,
+      { method: 'POST', body, headers: { accept: 'application/json' } });
+    assert.strictEqual(answer.status, 200);
+    return answer.json();
+  };
+  assert.match(await authorize(), /as=grace/);
+  const back = await authorize('&as=grace');
+  assert.strictEqual(back.searchParams.get('state'), 's1');
+  const code = back.searchParams.get('code');
+  const { access_token: token } = await exchange({ code });
+  assert.strictEqual((await ask('GET', '/user', token)).body.id, 502);
+  assert.strictEqual((await exchange({ code })).error, 'bad_verification_code');
+  const other = (await authorize('&as=grace')).searchParams.get('code');
+  assert.strictEqual((await exchange({ code: other, code_verifier: 'x' })).error, 'bad_verification_code');
+  assert.strictEqual((await exchange({ code: 'x', client_secret: 'x' })).error, 'incorrect_client_credentials');
+  await control('PATCH', 'state', { oauth: { deny: true } });
+  assert.strictEqual((await authorize('&as=grace')).searchParams.get('error'), 'access_denied');
+  await control('PATCH', 'state', { oauth: null });
+  assert.strictEqual((await ask('GET', '/user', 'ghu_x')).status, 401);
+});

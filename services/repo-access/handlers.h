@@ -1,0 +1,69 @@
+#pragma once
+
+/*
+ * Handlers that have a file of their own: members.c and sign_ins.c of RepoAccessService, which
+ * rpc.c registers, arrivals.c of RepoAccessInternalService, which rpc_internal.c registers; and
+ * what they check.
+ */
+
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/rpc.h"
+#include "signin.h"
+#include "store.h"
+
+/* members.c */
+int list_members(struct kndl_call *call, const Kndl__RepoAccess__V1__ListMembersRequest *req,
+                 Kndl__RepoAccess__V1__ListMembersResponse *resp);
+int list_invites(struct kndl_call *call, const Kndl__RepoAccess__V1__ListInvitesRequest *req,
+                 Kndl__RepoAccess__V1__ListInvitesResponse *resp);
+int invite_member(struct kndl_call *call, const Kndl__RepoAccess__V1__InviteMemberRequest *req,
+                  Kndl__RepoAccess__V1__InviteMemberResponse *resp);
+int revoke_invite(struct kndl_call *call, const Kndl__RepoAccess__V1__RevokeInviteRequest *req,
+                  Kndl__RepoAccess__V1__RevokeInviteResponse *resp);
+int remove_member(struct kndl_call *call, const Kndl__RepoAccess__V1__RemoveMemberRequest *req,
+                  Kndl__RepoAccess__V1__RemoveMemberResponse *resp);
+int hand_over_ownership(struct kndl_call *call,
+                        const Kndl__RepoAccess__V1__HandOverOwnershipRequest *req,
+                        Kndl__RepoAccess__V1__HandOverOwnershipResponse *resp);
+
+/* sign_ins.c */
+int sign_out(struct kndl_call *call, const Kndl__RepoAccess__V1__SignOutRequest *req,
+             Kndl__RepoAccess__V1__SignOutResponse *resp);
+int list_sign_ins(struct kndl_call *call, const Kndl__RepoAccess__V1__ListSignInsRequest *req,
+                  Kndl__RepoAccess__V1__ListSignInsResponse *resp);
+int end_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__EndSignInRequest *req,
+                Kndl__RepoAccess__V1__EndSignInResponse *resp);
+int end_all_sign_ins(struct kndl_call *call, const Kndl__RepoAccess__V1__EndAllSignInsRequest *req,
+                     Kndl__RepoAccess__V1__EndAllSignInsResponse *resp);
+int find_device(struct kndl_call *call, const Kndl__RepoAccess__V1__FindDeviceRequest *req,
+                Kndl__RepoAccess__V1__FindDeviceResponse *resp);
+int decide_device(struct kndl_call *call, const Kndl__RepoAccess__V1__DecideDeviceRequest *req,
+                  Kndl__RepoAccess__V1__DecideDeviceResponse *resp);
+
+/* arrivals.c */
+int get_sign_in_methods(struct kndl_call *call,
+                        const Kndl__RepoAccess__V1__GetSignInMethodsRequest *req,
+                        Kndl__RepoAccess__V1__GetSignInMethodsResponse *resp);
+int begin_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__BeginSignInRequest *req,
+                  Kndl__RepoAccess__V1__BeginSignInResponse *resp);
+int complete_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__CompleteSignInRequest *req,
+                     Kndl__RepoAccess__V1__CompleteSignInResponse *resp);
+int begin_device(struct kndl_call *call, const Kndl__RepoAccess__V1__BeginDeviceRequest *req,
+                 Kndl__RepoAccess__V1__BeginDeviceResponse *resp);
+int poll_device(struct kndl_call *call, const Kndl__RepoAccess__V1__PollDeviceRequest *req,
+                Kndl__RepoAccess__V1__PollDeviceResponse *resp);
+
+enum { MACHINE_CHARS_MAX = 100, DEVICE_MS = 10 * 60 * 1000 };
+
+/* The person who asks. KNDL_UNAUTHENTICATED: they were removed since the gateway looked. */
+int find_caller(struct kndl_call *call, struct person *ret_person);
+
+/* INVALID_ARGUMENT unless it is 1 to 64 characters. */
+int check_request_id(struct kndl_call *call, const char *request_id);
+int check_machine(struct kndl_call *call, const char *machine);
+
+/* What a browser had before it got another credential ends. */
+int replace_credential(struct kndl_call *call, const ProtobufCBinaryData *hash);
+
+/* The hash of a code as people type it: case and dashes do not count. */
+void hash_user_code(const char *code, uint8_t ret_hash[KNDL_HASH_BYTES]);

@@ -1,0 +1,185 @@
+/* The functions of github.c, oauth.c and peers.c, without GitHub and without a bus. */
+
+#include "fakes.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kndl/mem.h"
+#include "kndl/rpc.h"
+#include "store_members.h"
+
+struct github the_github;
+struct oauth the_oauth;
+struct peers the_peers;
+
+void fakes_reset(void)
+{
+    the_github = (struct github){0};
+    the_oauth = (struct oauth){0};
+    the_peers = (struct peers){0};
+}
+
+int github_open(struct github **ret_github, struct kndl_error *err)
+{
+    (void)err;
+    *ret_github = &the_github;
+    return 0;
+}
+
+void github_close(struct github *github)
+{
+    (void)github;
+}
+
+bool github_has_app(const struct github *github)
+{
+    (void)github;
+    return true;
+}
+
+static int away(struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub cannot answer at the moment");
+}
+
+int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,
+                     struct github_user *ret_user, struct kndl_error *err)
+{
+    (void)arena;
+    if (github->is_away)
+        return away(err);
+    if (strcasecmp(login, "ada") == 0)
+        *ret_user = (struct github_user){501, "ada", "Ada"};
+    else if (strcasecmp(login, "grace") == 0)
+        *ret_user = (struct github_user){502, "grace", ""};
+    else
+        return kndl_fail(err, KNDL_NOT_FOUND, "GitHub knows nobody of the login %s", login);
+    return 0;
+}
+
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
+                      size_t *ret_count, struct kndl_error *err)
+{
+    if (github->is_away)
+        return away(err);
+    github->lists++;
+    *ret_repos = kndl_arena_alloc(arena, 2 * sizeof **ret_repos);
+    (*ret_repos)[0] = (struct repo){
+        3001, github->is_renamed ? "demo/hi" : "demo/hello", 2001, "main", true, "Says hello",
+        true};
+    (*ret_repos)[1] = (struct repo){3002, "demo/Notes", 2001, "trunk", false, "", true};
+    *ret_count = github->is_uninstalled ? 1 : 2;
+    return 0;
+}
+
+int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
+                              bool *ret_yes, struct kndl_error *err)
+{
+    if (github->is_away)
+        return away(err);
+    github->checks++;
+    if (github->is_renamed && strcmp(repo->name, "demo/hello") == 0)
+        return kndl_fail(err, KNDL_ABORTED, "renamed");
+    *ret_yes = strcmp(login, "ada") == 0 || (repo->id == 3001 && !github->has_lost_grace);
+    return 0;
+}
+
+int github_mint(struct github *github, const struct repo *repo, bool write,
+                struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err)
+{
+    (void)arena;
+    if (github->is_away)
+        return away(err);
+    kndl_secret_copy(&ret_token->token, kndl_slice_of(write ? "ghs_write" : "ghs_read"));
+    ret_token->expires_at_ms = 7;
+    ret_token->repo_name = github->is_renamed ? "demo/hi" : repo->name;
+    return 0;
+}
+
+/* ---- oauth.c ---- */
+
+int oauth_open(struct oauth **ret_oauth, struct kndl_error *err)
+{
+    (void)err;
+    *ret_oauth = &the_oauth;
+    return 0;
+}
+
+void oauth_close(struct oauth *oauth)
+{
+    (void)oauth;
+}
+
+bool oauth_is_on(const struct oauth *oauth)
+{
+    return !oauth->is_off;
+}
+
+/* The state is the secret behind "state-": enough to tell browsers apart. */
+void oauth_write_url(const struct oauth *oauth, struct kndl_slice browser, struct kndl_buf *out)
+{
+    (void)oauth;
+    kndl_buf_printf(out, "https://github.example/authorize?state=state-%.*s", (int)browser.size,
+                    (const char *)browser.data);
+}
+
+bool oauth_is_state(struct kndl_slice browser, const char *state)
+{
+    return strncmp(state, "state-", 6) == 0 && kndl_slice_equal(kndl_slice_of(state + 6), browser);
+}
+
+int oauth_find_user(struct oauth *oauth, struct kndl_slice browser, const char *code,
+                    struct kndl_arena *arena, struct github_user *ret_user, struct kndl_error *err)
+{
+    (void)browser;
+    oauth->exchanges++;
+    if (oauth->is_away)
+        return away(err);
+    if (strncmp(code, "code-", 5) != 0)
+        return kndl_fail(err, KNDL_UNAUTHENTICATED, "GitHub refuses the code");
+    if (github_find_user(&the_github, code + 5, arena, ret_user, err) == 0)
+        return 0;
+    /* Strangers have accounts, too. */
+    *ret_user = (struct github_user){900, "stranger", "A stranger"};
+    *err = (struct kndl_error){0};
+    return 0;
+}
+
+/* ---- peers.c ---- */
+
+int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
+{
+    (void)bus;
+    (void)err;
+    *ret_peers = &the_peers;
+    return 0;
+}
+
+void peers_close(struct peers *peers)
+{
+    (void)peers;
+}
+
+static void note(struct peers *peers, const char *what, const char *person_id)
+{
+    size_t used = strlen(peers->told);
+
+    snprintf(peers->told + used, sizeof peers->told - used, "%s%s:%s", used > 0 ? " " : "", what,
+             person_id);
+}
+
+int peers_tell_departure(struct peers *peers, struct kndl_call *call,
+                         const struct departure *departure)
+{
+    if (peers->is_away)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "nobody serves it");
+    note(peers, departure->service, departure->person_id);
+    return 0;
+}
+
+void peers_publish(struct peers *peers, enum peers_fact fact, const char *person_id)
+{
+    note(peers, fact == FACT_PEOPLE ? "people" : "access", person_id);
+}
