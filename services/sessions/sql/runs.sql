@@ -57,7 +57,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: claim_command
 -- The first command of some Session that nobody holds and whose Runner is there. A start waits
--- until every earlier run is settled.
+-- until every earlier run is settled, and secrets knows it: it ignores older runs after that.
 UPDATE sessions.command c
 SET claimed_until_ms = sessions.now_ms() + 10000
 FROM sessions.session s
@@ -71,7 +71,7 @@ WHERE s.id = c.session_id AND NOT c.is_taken AND c.claimed_until_ms <= sessions.
                       WHERE o.session_id = d.session_id AND NOT o.is_taken AND o.pos < d.pos)
       AND (d.kind <> 1 OR NOT EXISTS (SELECT FROM sessions.run u
                                       WHERE u.session_id = d.session_id AND u.run < d.run
-                                        AND u.phase < 5))
+                                        AND (u.phase < 5 OR u.wanted_phase > u.put_phase)))
     ORDER BY d.pos
     LIMIT 1
     FOR UPDATE OF d SKIP LOCKED)

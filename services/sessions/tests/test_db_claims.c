@@ -208,6 +208,31 @@ static void a_runner_that_does_not_answer_delays_no_other(void **state)
     assert_int_equal(store_settle_delivery(stage->store, stage->arena, due, &stage->err), 0);
 }
 
+static void secrets_hears_of_a_run_s_end_before_the_next_one_starts(void **state)
+{
+    struct stage *stage = *state;
+    const struct delivery *due;
+    struct session session;
+
+    stage_attend(stage, "r7", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r7", "");
+    const struct asked asked = {"ada", id, "w1"};
+    stage_run(stage, "r7", id);
+    stage_end(stage, "r7", id, 0, END_COMMANDED);
+    assert_int_equal(store_wake_session(stage->store, stage->arena, &asked, true, &session,
+                                        &stage->changes, &stage->err),
+                     0);
+    due = stage_claim(stage, id, DELIVER_ASSIGNMENT);
+    assert_non_null(due);
+    assert_int_equal(due->run, 1);
+    assert_int_equal(due->assignment, 5);
+    store_release_delivery(stage->store, stage->arena, due, false, &stage->changes, &stage->err);
+    assert_null(stage_claim(stage, id, DELIVER_START));
+    stage_pass(1001);
+    due = stage_claim(stage, id, DELIVER_START);
+    assert_int_equal(due->run, 2);
+}
+
 static void nothing_is_sent_to_a_runner_that_is_away(void **state)
 {
     struct stage *stage = *state;
@@ -230,6 +255,7 @@ int main(void)
         cmocka_unit_test(reports_and_claims_are_never_in_each_others_way),
         cmocka_unit_test(what_a_dead_copy_claimed_is_due_again),
         cmocka_unit_test(a_runner_that_does_not_answer_delays_no_other),
+        cmocka_unit_test(secrets_hears_of_a_run_s_end_before_the_next_one_starts),
         cmocka_unit_test(nothing_is_sent_to_a_runner_that_is_away),
     };
     return cmocka_run_group_tests_name("sessions claims", tests, stage_open, stage_close);
