@@ -146,13 +146,40 @@ static int read_json(const struct reader *reader, int level, size_t *at, struct 
     return 1;
 }
 
+static int read_url_once(const struct reader *reader, size_t *at, struct lane_unit *ret_unit)
+{
+    size_t left = reader->size - *at;
+    const uint8_t *text = reader->text + *at;
+    int high;
+    int low;
+
+    if (left == 0)
+        return 0;
+    ret_unit->bytes[0] = text[0];
+    ret_unit->size = 1;
+    if (text[0] == '%') {
+        if (left == 1)
+            return 0;
+        high = hex_value(text[1]);
+        if (high >= 0 && left == 2)
+            return 0;
+        low = high < 0 ? -1 : hex_value(text[2]);
+        if (low >= 0) {
+            ret_unit->bytes[0] = (uint8_t)(high << 4 | low);
+            *at += 2;
+        }
+    }
+    ++*at;
+    return 1;
+}
+
 static int read_url(const struct reader *reader, int level, size_t *at, struct lane_unit *ret_unit)
 {
     size_t behind;
     int value = 0;
 
-    if (level == 0)
-        return read_plain(reader, at, ret_unit);
+    if (level == 1)
+        return read_url_once(reader, at, ret_unit);
     if (!read_url(reader, level - 1, at, ret_unit))
         return 0;
     if (!is_byte(ret_unit, '%'))
@@ -177,6 +204,9 @@ int lane_read(enum lane lane, const uint8_t *text, size_t size, size_t *at,
 {
     struct reader reader = {text, size};
 
+    /* What is no sign stands for itself in every lane. */
+    if (*at < size && text[*at] != '\\' && text[*at] != '%')
+        return read_plain(&reader, at, ret_unit);
     switch (lane) {
     case LANE_JSON:
         return read_json(&reader, 1, at, ret_unit);

@@ -79,7 +79,11 @@ static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
 static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
 {
     enum escape_class waited = ESCAPE_SKIP;
-    enum escape_class class = escape_step(&reading->skip, byte, &waited);
+    enum escape_class class;
+
+    if (reading->skip == ESCAPE_GROUND && byte >= 0x20 && byte < 0x7f)
+        return read_on(scan, reading, byte);
+    class = escape_step(&reading->skip, byte, &waited);
 
     /* The frame of a string is skipped, its payload is read on as text. */
     if (escape_in_string(reading->skip))

@@ -38,6 +38,9 @@ void scan_text(struct scan *scan);
  */
 void scan_block(struct scan *scan, const struct block *block, size_t held);
 
+/* As scan_text(), by the filters; 128 bytes behind the text may be read. */
+void scan_long_text(struct scan *scan);
+
 /* From the escape at `at` on, with the automaton at `node` before it: every lane there is. */
 void scan_escape(struct scan *scan, size_t at, uint32_t node);
 

@@ -184,19 +184,40 @@ static void scan_head(struct scan *scan, size_t held)
     keep_stretch(scan, &stretch);
 }
 
-void scan_block(struct scan *scan, const struct block *block, size_t held)
+/* The filters that the set has, from `from` on. */
+static void scan_filters(struct scan *scan, size_t from)
 {
     const struct filters *filters = &scan->set->filters;
 
+    if (filters->long8.pieces > 0)
+        scan_long(scan, from);
+    if (filters->middle4.pieces > 0)
+        scan_pieces(scan, from, &filters->middle4, MIDDLE_STRIDE);
+    if (filters->short4.pieces > 0)
+        scan_pieces(scan, from, &filters->short4, 1);
+}
+
+void scan_block(struct scan *scan, const struct block *block, size_t held)
+{
     scan->hold = scan->size;
     scan->alive = scan->size;
     scan_head(scan, held);
-    if (filters->long8.pieces > 0)
-        scan_long(scan, held);
-    if (filters->middle4.pieces > 0)
-        scan_pieces(scan, held, &filters->middle4, MIDDLE_STRIDE);
-    if (filters->short4.pieces > 0)
-        scan_pieces(scan, held, &filters->short4, 1);
+    scan_filters(scan, held);
     scan_signs(scan, block, held);
+    scan_end(scan);
+}
+
+void scan_long_text(struct scan *scan)
+{
+    struct stretch stretch = {0};
+
+    scan->hold = scan->size;
+    scan->alive = scan->size;
+    scan_filters(scan, 0);
+    for (size_t at = 0; at < scan->size; at++) {
+        if ((scan->text[at] == '\\' || scan->text[at] == '%') &&
+            sign_may_matter(&scan->set->filters, scan->text, scan->size, at))
+            scan_escape(scan, at, node_before(scan, &stretch, at));
+    }
     scan_end(scan);
 }

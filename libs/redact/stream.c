@@ -77,7 +77,7 @@ void stream_shrink(struct kndl_redact_stream *stream)
     secret_free(old, capacity * sizeof *old);
 }
 
-enum { GATHERED_HERE = 512 };
+enum { GATHERED_HERE = 512, LONG_TEXT_BYTES = 64 /* worth the filters */ };
 
 /* One of the two texts in held, gathered for a scan; a short one is on the stack. */
 struct gathered {
@@ -118,7 +118,7 @@ static void gather_begin(struct gathered *gathered, size_t capacity)
 static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, size_t from,
                       uint32_t *known, struct gathered *gathered)
 {
-    gather_begin(gathered, stream->count - from + 1);
+    gather_begin(gathered, stream->count - from + 1 + BLOCK_SLACK_BYTES);
     for (size_t i = from; i < stream->count; i++) {
         if (stream->held[i].kind != kind)
             continue;
@@ -128,7 +128,10 @@ static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, si
     gathered->scan.set = stream->set;
     gathered->scan.text = gathered->text;
     gathered->scan.known = *known;
-    scan_text(&gathered->scan);
+    if (stream->set->normalise != NULL && gathered->scan.size >= LONG_TEXT_BYTES)
+        scan_long_text(&gathered->scan);
+    else
+        scan_text(&gathered->scan);
     for (size_t i = 0; gathered->scan.found && i < gathered->scan.size; i++)
         stream->held[gathered->where[i]].masked |= gathered->scan.mask[i];
     gathered->where[gathered->scan.size] = stream->count;
@@ -175,6 +178,12 @@ static enum held_kind held_kind_of(enum escape_class class)
     __builtin_unreachable();
 }
 
+static inline void append_held(struct kndl_redact_stream *stream, uint8_t byte, enum held_kind kind)
+{
+    stream->held[stream->count++] =
+        (struct held){.at_us = (uint32_t)stream->now_us, .byte = byte, .kind = (uint8_t)kind};
+}
+
 static void take_byte(struct kndl_redact_stream *stream, uint8_t byte)
 {
     enum escape_state state = stream->escape;
@@ -188,11 +197,7 @@ static void take_byte(struct kndl_redact_stream *stream, uint8_t byte)
         stream->held[stream->count - 1].kind = (uint8_t)held_kind_of(waited);
     if (was_in_string && !is_in_string)
         close_payload(stream);
-    stream->held[stream->count++] = (struct held){
-        .at_us = (uint32_t)stream->now_us,
-        .byte = byte,
-        .kind = (uint8_t)held_kind_of(class),
-    };
+    append_held(stream, byte, held_kind_of(class));
     if (!was_in_string && is_in_string) {
         stream->payload = stream->count;
         stream->payload_known = 0;
@@ -346,7 +351,11 @@ static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice pie
     while (taken < most && (taken < least || stream->escape != ESCAPE_GROUND)) {
         if (stream->count == stream->capacity)
             stream_reserve(stream, 1);
-        take_byte(stream, piece.data[taken++]);
+        if (stream->escape == ESCAPE_STRING && piece.data[taken] >= 0x20 &&
+            piece.data[taken] < 0x7f)
+            append_held(stream, piece.data[taken++], HELD_PAYLOAD);
+        else
+            take_byte(stream, piece.data[taken++]);
     }
     settle(stream, taken < piece.size ? MORE_COMES : GOES_ON, out);
     return taken;
