@@ -2,7 +2,7 @@
 
 /*
  * The forms of a value: the literal patterns that stand for it in a text, already normalised
- * (without what escape.h skips). Which they are is in docs/adr/0014-redaction-engine.md.
+ * (without what escape.h skips). Which they are is in docs/adr/0017-redaction-engine.md.
  */
 
 #include <stddef.h>
