@@ -4,9 +4,11 @@
 build_programs() {
   local log=$DEV_DIR/log/build-$1.log
   mkdir -p "$DEV_DIR/log"
-  if [ ! -f "$KNDL_ROOT/build/$1/build.ninja" ]; then
+  # Tests run with our node, whichever was there when somebody configured this folder first.
+  if [ ! -f "$KNDL_ROOT/build/$1/build.ninja" ] ||
+    ! grep -qxF "NODE:FILEPATH=$DEV_DIR/node/bin/node" "$KNDL_ROOT/build/$1/CMakeCache.txt"; then
     step "configuring build/$1"
-    (cd "$KNDL_ROOT" && cmake --preset "$1") >"$log" 2>&1 || {
+    (cd "$KNDL_ROOT" && cmake --preset "$1" -D "NODE:FILEPATH=$DEV_DIR/node/bin/node") >"$log" 2>&1 || {
       tail -n 40 "$log" >&2
       fail "cmake failed; all of it is in $log"
     }
