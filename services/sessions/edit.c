@@ -211,6 +211,9 @@ int edit_state(struct edit *edit, life_state state, const char *code, const char
     if (session->state == state)
         return 0;
     assert(life_can(session->state, state));
+    if (!life_can(session->state, state))
+        return kndl_fail(err, KNDL_INTERNAL, "session %s is %s and cannot be %s", session->id,
+                         life_name(session->state), life_name(state));
 
     Kndl__Event__V1__Event *event = edit_new_event(edit);
     Kndl__Event__V1__StateChanged *changed = kndl_arena_alloc(edit->arena, sizeof *changed);

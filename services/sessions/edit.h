@@ -65,8 +65,8 @@ int edit_note(struct edit *edit, Kndl__Event__V1__Note__Level level, const char 
               const char *text, struct kndl_error *err);
 
 /*
- * Changes the state, arms its deadline and appends why. A change that life.h forbids aborts: it is
- * a bug, the callers ask before. To the state that it is in already: nothing.
+ * Changes the state, arms its deadline and appends why. To the state that it is in already:
+ * nothing. The callers ask life.h before; a change that it forbids is a bug, and KNDL_INTERNAL.
  */
 int edit_state(struct edit *edit, life_state state, const char *code, const char *reason,
                struct kndl_error *err);

@@ -1,12 +1,15 @@
 /* The redactor's services, with secrets, sessions and viewers in memory (fakes.c). */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "blocks.h"
 #include "fakes.h"
+#include "kndl/arena.h"
 #include "kndl/clock.h"
+#include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/testing.h"
 #include "kndl/token.h"
@@ -212,6 +215,71 @@ static void after_a_gap_a_block_is_passed_over(void **unused)
     forget(&bus);
 }
 
+struct feeder {
+    struct blocks *blocks;
+    struct kndl_redact_set *set;
+    struct kndl_buf shown;
+    int64_t next_offset;
+    bool is_out_of_order;
+    _Atomic bool stops;
+};
+
+static void collect(const char *session_id, Kndl__Event__V1__Delta **deltas, size_t count,
+                    void *data)
+{
+    struct feeder *feeder = data;
+
+    (void)session_id;
+    for (size_t i = 0; i < count; i++) {
+        feeder->is_out_of_order |= deltas[i]->offset != feeder->next_offset;
+        feeder->next_offset += (int64_t)strlen(deltas[i]->text);
+        kndl_buf_append_text(&feeder->shown, deltas[i]->text);
+    }
+}
+
+static void *expire_all(void *data)
+{
+    struct feeder *feeder = data;
+
+    while (!feeder->stops)
+        blocks_expire(feeder->blocks, kndl_clock_us() + 200000, collect, feeder);
+    return NULL;
+}
+
+/* The raw worker feeds a block while the task lets go of what it holds, again and again. */
+static void deltas_leave_in_order_whoever_lets_them_go(void **unused)
+{
+    const struct kndl_redact_value value = {.name = "v", .value = kndl_slice_of(secret)};
+    struct feeder feeder = {.blocks = blocks_new()};
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
+    Kndl__Event__V1__Delta *deltas[] = {&delta};
+    struct kndl_error err;
+    pthread_t thread;
+    int64_t fed = 0;
+
+    (void)unused;
+    assert_int_equal(kndl_redact_set_new(&value, 1, &feeder.set, &err), 0);
+    pthread_create(&thread, NULL, expire_all, &feeder);
+    for (int i = 0; i < 3000; i++) {
+        delta.block_id = (char *)"b1";
+        delta.offset = fed;
+        delta.text = (char *)(i % 3 == 0 ? "a can" : "b word ");
+        fed += (int64_t)strlen(delta.text);
+        blocks_feed(feeder.blocks, session, feeder.set, deltas, 1, arena, collect, &feeder);
+        kndl_arena_reset(arena);
+    }
+    feeder.stops = true;
+    pthread_join(thread, NULL);
+    blocks_expire(feeder.blocks, kndl_clock_us() + 200000, collect, &feeder);
+    assert_false(feeder.is_out_of_order);
+    assert_int_equal(feeder.shown.size, fed);
+    kndl_buf_done(&feeder.shown);
+    kndl_redact_set_unref(feeder.set);
+    blocks_free(feeder.blocks);
+    kndl_arena_free(arena);
+}
+
 static void unknown_values_let_nothing_out(void **unused)
 {
     struct kndl_bus bus = {.values = {secret}, .version = 1, .secrets_code = KNDL_UNAVAILABLE};
@@ -351,6 +419,7 @@ int main(void)
         cmocka_unit_test(what_is_held_leaves_within_its_time),
         cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
         cmocka_unit_test(after_a_gap_a_block_is_passed_over),
+        cmocka_unit_test(deltas_leave_in_order_whoever_lets_them_go),
         cmocka_unit_test(unknown_values_let_nothing_out),
         cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
         cmocka_unit_test(a_stream_is_its_runners_alone),
