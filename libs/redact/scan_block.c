@@ -13,8 +13,14 @@ struct stretch {
 static void read_one(struct scan *scan, struct stretch *stretch)
 {
     const struct automaton *automaton = &scan->set->automaton;
+    const struct node *node = &automaton->nodes[stretch->node];
+    uint8_t byte = scan->text[stretch->at++];
 
-    stretch->node = automaton_step(automaton, stretch->node, scan->text[stretch->at++]);
+    /* A first byte has many children, far from each other; mostly none of them comes. */
+    if (node->depth == 1 && !filters_have_pair(&scan->set->filters, node->label, byte))
+        stretch->node = automaton->first[byte];
+    else
+        stretch->node = automaton_step(automaton, stretch->node, byte);
     if (automaton->nodes[stretch->node].longest != 0)
         scan_mark(scan, stretch->at, stretch->node);
 }
@@ -99,6 +105,8 @@ static void scan_end(struct scan *scan)
 
     for (; from + 1 < scan->size; from++) {
         if (filters_have_pair(filters, scan->text[from], scan->text[from + 1]) &&
+            (from + 4 > scan->size ||
+             filter_has(&filters->early4, filter_load4(scan->text + from))) &&
             is_beginning(scan, from))
             break;
     }
