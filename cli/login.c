@@ -1,10 +1,10 @@
 /* kndl login: a token for this machine. */
 
 #include <string.h>
-#include <unistd.h>
 
 #include "kndl/json.h"
 #include "kndl/mem.h"
+#include "machine.h"
 #include "verb.h"
 
 static const struct arg_option options[] = {
@@ -15,10 +15,9 @@ static const struct arg_option options[] = {
 
 static void make_request(const char *login, struct kndl_buf *out)
 {
-    char machine[65] = "";
+    char machine[65];
 
-    if (gethostname(machine, sizeof machine - 1) < 0)
-        machine[0] = '\0';
+    machine_name(machine);
     kndl_buf_append_text(out, "{\"client\":\"cli\",\"login\":");
     kndl_json_append_string(out, login);
     kndl_buf_append_text(out, ",\"machine\":");
@@ -50,9 +49,17 @@ static int take_token(struct cli *cli, struct kndl_slice answer, struct kndl_err
     return result;
 }
 
-static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+static int sign_in_by_login(struct cli *cli, const char *login, struct kndl_buf *answer,
+                            struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf request = {0};
+
+    make_request(login, &request);
+    return client_post_json(cli->client, "/auth/dev", kndl_buf_text(&request), answer, err);
+}
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf answer = {0};
     const char *login = args_get(args, "dev");
 
@@ -60,12 +67,9 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return -1;
     if (cli->config.url[0] == '\0')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "which Hub? give --url URL");
-    if (login == NULL)
-        return kndl_fail(err, KNDL_UNIMPLEMENTED,
-                         "this Hub signs a CLI in by --dev LOGIN only, so far");
-    make_request(login, &request);
     kndl_buf_reserve(&answer, 64 * 1024); /* so that no copy of the token is left behind */
-    if (client_post_json(cli->client, "/auth/dev", kndl_buf_text(&request), &answer, err) < 0)
+    if ((login == NULL ? machine_sign_in(cli, &answer, err)
+                       : sign_in_by_login(cli, login, &answer, err)) < 0)
         return -1;
     int result = take_token(cli, kndl_buf_slice(&answer), err);
     explicit_bzero(answer.data, answer.size);
@@ -74,9 +78,12 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 
 const struct verb verb_login = {
     .name = "login",
-    .usage = "--dev LOGIN [--url URL]",
+    .usage = "[--url URL] [--dev LOGIN]",
     .summary = "sign this machine in",
     .help =
+        "It shows a code and the address of a page; say yes there, in a browser where you are "
+        "signed\n"
+        "in. A token that this machine had stays good until you end it.\n"
         "The token is kept in ~/.config/kndl/cli.json (or KNDL_CONFIG), readable by you alone.\n",
     .options = options,
     .run = run,

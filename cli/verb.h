@@ -33,9 +33,11 @@ struct verb {
 extern const struct verb verb_answer;
 extern const struct verb verb_cancel;
 extern const struct verb verb_events;
+extern const struct verb verb_invite;
 extern const struct verb verb_login;
 extern const struct verb verb_logout;
 extern const struct verb verb_ls;
+extern const struct verb verb_members;
 extern const struct verb verb_new;
 extern const struct verb verb_prompt;
 extern const struct verb verb_repos;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fake_hub.h"
 #include "kndl/id.h"
@@ -333,11 +335,73 @@ static void repos_are_listed_by_name(void **state)
     assert_string_equal(f->text, "demo/hello  Says hello\n");
 }
 
+/* CL-01 */
+static void cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    char path[] = "/tmp/kndl-cli-XXXXXX";
+    struct config config;
+    struct stat status;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path);
+    setenv("KNDL_CONFIG", path, 1);
+    assert_int_equal(kndl_env_load(config_env, &f->err), 0);
+    hub_will_fail(&f->hub, "/auth/device", 200,
+                  "{\"deviceCode\":\"kndl_dev_x\",\"userCode\":\"BCDF-GHJK\","
+                  "\"url\":\"https://hub.test/device\",\"endsAtMs\":\"9\",\"intervalS\":1}");
+    hub_will_fail(&f->hub, "/auth/device/token", 200, "{\"pending\":true}");
+    hub_will_fail(&f->hub, "/auth/device/token", 200,
+                  "{\"person\":{\"login\":\"ada\"},\"token\":\"kndl_cli_y\"}");
+    assert_int_equal(run(f, &verb_login, (char *[]){NULL}), 0);
+    assert_non_null(strstr(f->text, "https://hub.test/device#BCDF-GHJK\n"));
+    assert_non_null(strstr(f->text, "Signed in as ada at "));
+    assert_null(strstr(f->text, "kndl_dev_x"));
+    assert_null(strstr(f->text, "kndl_cli_y"));
+    assert_string_equal(f->hub.bodies[1], "{\"deviceCode\":\"kndl_dev_x\"}");
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(config_load(&config, &f->err), 0);
+    assert_string_equal((const char *)config.token.data, "kndl_cli_y");
+    config_done(&config);
+    unlink(path);
+}
+
+static void a_login_that_was_refused_says_so(void **state)
+{
+    struct fixture *f = *state;
+
+    hub_will_fail(&f->hub, "/auth/device", 200,
+                  "{\"deviceCode\":\"kndl_dev_x\",\"userCode\":\"BCDF-GHJK\","
+                  "\"url\":\"https://hub.test/device\",\"endsAtMs\":\"9\",\"intervalS\":1}");
+    hub_will_fail(&f->hub, "/auth/device/token", 401,
+                  "{\"code\":\"unauthenticated\",\"message\":\"this sign-in was refused\"}");
+    assert_int_equal(run(f, &verb_login, (char *[]){NULL}), -1);
+    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
+}
+
+static void inviting_from_a_cli_says_where_it_is_done(void **state)
+{
+    struct fixture *f = *state;
+
+    hub_will_fail(&f->hub, "/InviteMember", 403,
+                  "{\"code\":\"permission_denied\",\"message\":\"do this in the browser\"}");
+    assert_int_equal(RUN(f, &verb_invite, "grace"), -1);
+    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
+    assert_non_null(strstr(f->err.message, "do this in the browser: http://"));
+    assert_non_null(strstr(f->err.message, "/members#invite=grace"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(new_prints_the_session_and_what_happens_until_the_turn_ends),
+        TEST(cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for),
+        TEST(a_login_that_was_refused_says_so),
+        TEST(inviting_from_a_cli_says_where_it_is_done),
         TEST(new_in_json_is_the_session_first_and_then_events),
         TEST(new_is_refused_with_the_hubs_sentence),
         TEST(waiting_ends_when_the_session_fails),

@@ -35,6 +35,12 @@ github_prepare() {
     openssl rsa -in "$DEV_DIR/keys/github-app.pem" -pubout -out "$dir/app.pub" 2>/dev/null
   fi
   [ -s "$dir/state.json" ] || cp "$PEERS/github/demo.json" "$dir/state.json"
+  # The client that people sign in with.
+  jq -s '.[1].app.client_secret = .[0].app.client_secret | .[1]' "$PEERS/github/demo.json" \
+    "$dir/state.json" >"$dir/state.json.new"
+  cmp -s "$dir/state.json.new" "$dir/state.json" || mv "$dir/state.json.new" "$dir/state.json"
+  rm -f "$dir/state.json.new"
+  (umask 077 && jq -r .app.client_secret "$dir/state.json" >"$DEV_DIR/keys/github-client-secret")
 }
 
 # The scenario is a link, so that another one takes effect at once.

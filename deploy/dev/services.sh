@@ -44,6 +44,9 @@ services_prepare() {
   give_file secrets "$DEV_DIR/keys/secrets-key" key
   give_file repo-access "$DEV_DIR/keys/postgres-repo_access" pgpass
   give_file repo-access "$DEV_DIR/keys/github-app.pem" github-app.pem
+  give_file repo-access "$DEV_DIR/keys/github-client-secret" github-client-secret
+  # Where repo-access writes the Setup link: the one folder that it may write to.
+  install -d -m 700 -o "$(service_uid repo-access)" -g "$(service_uid repo-access)" "$RUN_DIR/setup"
   web_copy
 }
 
@@ -62,6 +65,9 @@ database_url() {
     "$PORT_POSTGRES" "$RUN_DIR/$1"
 }
 
+# 1, or 0 where people sign in with the stand-in for GitHub alone.
+dev_login_env() { if [ "$DEV_LOGIN" = off ]; then echo 0; else echo 1; fi; }
+
 service_env() {
   case $1 in
   sessions) plan_env "HUB_DATABASE_URL=$(database_url "$1")" ;;
@@ -69,12 +75,17 @@ service_env() {
     plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_SECRETS_KEY_FILE=$RUN_DIR/$1/key"
     ;;
   repo-access)
-    plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_PUBLIC_URL=$HUB_URL" HUB_DEV_LOGIN=1 \
+    plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_PUBLIC_URL=$HUB_URL" \
+      "HUB_DEV_LOGIN=$(dev_login_env)" "HUB_REPO_ACCESS_TTL_MS=${KNDL_DEV_REPO_ACCESS_TTL_MS:-300000}" \
       "HUB_GITHUB_URL=http://$PEER_ADDRESS" "HUB_GITHUB_API_URL=http://$PEER_ADDRESS/api/v3" \
-      GITHUB_APP_ID=1001 "GITHUB_APP_KEY_FILE=$RUN_DIR/$1/github-app.pem"
+      GITHUB_APP_ID=1001 "GITHUB_APP_KEY_FILE=$RUN_DIR/$1/github-app.pem" \
+      "GITHUB_CLIENT_ID=$(jq -r .app.client_id "$DEV_DIR/github/state.json")" \
+      "GITHUB_CLIENT_SECRET_FILE=$RUN_DIR/$1/github-client-secret" \
+      "HUB_SETUP_LINK_FILE=$RUN_DIR/setup/link"
     ;;
   api-gateway)
-    plan_env "HUB_LISTEN=127.0.0.1:$PORT_HUB" "HUB_PUBLIC_URL=$HUB_URL" HUB_DEV_LOGIN=1
+    plan_env "HUB_LISTEN=127.0.0.1:$PORT_HUB" "HUB_PUBLIC_URL=$HUB_URL" \
+      "HUB_DEV_LOGIN=$(dev_login_env)"
     [ ! -d "$RUN_DIR/web" ] || plan_env "HUB_WEB_DIR=$RUN_DIR/web"
     ;;
   esac

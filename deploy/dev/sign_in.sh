@@ -50,8 +50,26 @@ give_setup_token() {
   (umask 077 && printf '%s\n' "$stamp" >"$DEV_DIR/keys/setup-token-given")
 }
 
+# Without dev login people come in as they would anywhere: by the Setup link, by Invites.
+show_setup_link() {
+  local n file=$RUN_DIR/setup/link
+  [ -s "$DEV_DIR/cli.json" ] && [ "$(jq -r .url "$DEV_DIR/cli.json")" = "$HUB_URL" ] ||
+    (umask 077 && jq -n --arg hub "$HUB_URL" '{url: $hub}' >"$DEV_DIR/cli.json")
+  for ((n = 0; n < 20; n++)); do
+    [ ! -s "$file" ] || break
+    sleep 0.1
+  done
+  [ -s "$file" ] || return 0
+  say "There is no Owner yet. Become it within 24 h, as anybody whom the stand-in for GitHub knows:"
+  say "    $(cat "$file")"
+}
+
 sign_in() {
   [ -x "$DEV_BUILD/bin/api-gateway" ] || return 0
+  if [ "$DEV_LOGIN" = off ]; then
+    show_setup_link
+    return
+  fi
   sign_in_cli
   give_setup_token
 }

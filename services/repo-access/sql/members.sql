@@ -62,14 +62,14 @@ UPDATE person SET is_owner = false WHERE id = $1;
 UPDATE person SET is_owner = true WHERE id = $1 AND standing = 'member' RETURNING id;
 
 -- name: claim_departure
--- $1 now. What waits the longest and is due; sessions before secrets, since it says why a Session
--- sleeps. It is due again after a pause that grows with each try, to 30 s, with some chance in it.
+-- $1 now. What is due; sessions before secrets, since it says why a Session sleeps. It is due again
+-- after a pause that grows with each try, to 30 s, with some chance in it.
 UPDATE departure SET tries = tries + 1,
     due_at = $1::timestamptz + least(30, 0.5 * 2 ^ least(tries, 10)) * (0.75 + random() / 2)
         * interval '1 second'
 WHERE (person_id, service) = (
     SELECT person_id, service FROM departure WHERE due_at <= $1
-    ORDER BY due_at, service DESC LIMIT 1 FOR UPDATE SKIP LOCKED)
+    ORDER BY service DESC, due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING person_id, service, removal_id, is_second;
 
 -- name: repeat_departure
