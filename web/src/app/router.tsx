@@ -1,6 +1,7 @@
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, type ReactNode } from 'react'
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
 
+import { useMe } from '@/features/auth/api/whoami'
 import { Loading, Empty } from '@/ui/feedback'
 
 import { WithBack } from './back'
@@ -11,6 +12,16 @@ const SessionView = lazy(async () => ({ default: (await import('@/features/sessi
 const NewSession = lazy(async () => ({ default: (await import('@/features/sessions/new-session')).NewSession }))
 const SetupTokenPage = lazy(async () => ({
   default: (await import('@/features/secrets/setup-token-page')).SetupTokenPage,
+}))
+
+const MembersPage = lazy(async () => ({
+  default: (await import('@/features/members/members-page')).MembersPage,
+}))
+const SignInsPage = lazy(async () => ({
+  default: (await import('@/features/auth/sign-ins-page')).SignInsPage,
+}))
+const DevicePage = lazy(async () => ({
+  default: (await import('@/features/auth/device-page')).DevicePage,
 }))
 
 const root = createRootRoute({
@@ -56,8 +67,45 @@ const setupToken = createRoute({
   ),
 })
 
+function InPage({ children }: { children: ReactNode }) {
+  return (
+    <WithBack>
+      <Suspense fallback={<Loading what="the page" />}>{children}</Suspense>
+    </WithBack>
+  )
+}
+
+const members = createRoute({
+  getParentRoute: () => root,
+  path: '/members',
+  component: function Members() {
+    const me = useMe()
+    return <InPage>{me.data != null && <MembersPage me={me.data} />}</InPage>
+  },
+})
+
+const signIns = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-ins',
+  component: () => (
+    <InPage>
+      <SignInsPage />
+    </InPage>
+  ),
+})
+
+const device = createRoute({
+  getParentRoute: () => root,
+  path: '/device',
+  component: () => (
+    <InPage>
+      <DevicePage />
+    </InPage>
+  ),
+})
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, fresh, session, setupToken]),
+  routeTree: root.addChildren([home, fresh, session, setupToken, members, signIns, device]),
   scrollRestoration: false,
 })
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, Outlet, useMatchRoute } from '@tanstack/react-router'
-import { KeyRound, LogOut, Monitor, Moon, Plus, Sun } from 'lucide-react'
+import { KeyRound, Laptop, LogOut, Monitor, Moon, Plus, Sun, Users, type LucideIcon } from 'lucide-react'
 
 import { useMe } from '@/features/auth/api/whoami'
 import { useSignOut } from '@/features/auth/api/sign-in'
@@ -31,6 +31,19 @@ function ThemeButton() {
   )
 }
 
+function IconLink({ to, label, icon: Icon }: { to: '/members' | '/sign-ins' | '/setup-token'; label: string; icon: LucideIcon }) {
+  return (
+    <Link
+      to={to}
+      aria-label={label}
+      title={label}
+      className="inline-flex size-11 shrink-0 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink md:size-9"
+    >
+      <Icon className="size-4" aria-hidden />
+    </Link>
+  )
+}
+
 function Sidebar({ login }: { login: string }) {
   const signOut = useSignOut()
   return (
@@ -49,14 +62,9 @@ function Sidebar({ login }: { login: string }) {
       <SessionList />
       <div className="mt-auto flex items-center gap-1 border-t border-line p-2 pb-[max(0.5rem,env(safe-area-inset-bottom))] text-sm">
         <span className="min-w-0 flex-1 truncate px-2 text-muted">{login}</span>
-        <Link
-          to="/setup-token"
-          aria-label="Setup token"
-          title="Your setup token"
-          className="inline-flex size-11 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink md:size-9"
-        >
-          <KeyRound className="size-4" aria-hidden />
-        </Link>
+        <IconLink to="/members" label="Members" icon={Users} />
+        <IconLink to="/sign-ins" label="Where you are signed in" icon={Laptop} />
+        <IconLink to="/setup-token" label="Setup token" icon={KeyRound} />
         <ThemeButton />
         <Button tone="quiet" aria-label="Sign out" title="Sign out" onClick={() => signOut.mutate()}>
           <LogOut className="size-4" aria-hidden />

@@ -1,15 +1,15 @@
 // Signing in and out are the gateway's own routes: they set and clear the cookie.
 import { useMutation, useQuery } from '@tanstack/react-query'
 
-async function post(path: string, body: object): Promise<void> {
+async function post(path: string, body: object): Promise<unknown> {
   const answer = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  if (answer.ok) return
-  const error = (await answer.json().catch(() => ({}))) as { message?: string }
-  throw new Error(error.message ?? `the Hub answered ${answer.status}`)
+  const said = (await answer.json().catch(() => ({}))) as { message?: string }
+  if (answer.ok) return said
+  throw new Error(said.message ?? `the Hub answered ${answer.status}`)
 }
 
 export interface SignInMethods {
@@ -20,7 +20,11 @@ export interface SignInMethods {
 export function useSignInMethods() {
   return useQuery({
     queryKey: ['auth', 'methods'],
-    queryFn: async () => (await (await fetch('/auth/methods')).json()) as SignInMethods,
+    queryFn: async () => {
+      const answer = await fetch('/auth/methods')
+      if (!answer.ok) throw new Error('The Hub cannot say how to sign in at the moment.')
+      return (await answer.json()) as SignInMethods
+    },
   })
 }
 
@@ -28,6 +32,18 @@ export function useDevLogin() {
   return useMutation({
     mutationFn: (login: string) => post('/auth/dev', { login, client: 'web' }),
     onSuccess: () => window.location.assign('/'),
+  })
+}
+
+// Hands over what was brought, and goes to GitHub. What was in the address leaves the history.
+export function useGitHubSignIn() {
+  return useMutation({
+    mutationFn: async (brought: { secret?: string; returnTo: string }) =>
+      (await post('/auth/github', brought)) as { url: string },
+    onSuccess: ({ url }) => {
+      window.history.replaceState(null, '', window.location.pathname)
+      window.location.assign(url)
+    },
   })
 }
 
