@@ -1,11 +1,12 @@
 #pragma once
 
 /*
- * Handlers of SessionsService that have a file of their own (create.c, views.c), and what all of
- * them check. rpc.c registers them.
+ * Handlers of SessionsService that have a file of their own (create.c, views.c; rpc.c registers
+ * them), and what handlers check.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kndl/rpc.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
@@ -31,6 +32,9 @@ enum { PROMPT_BYTES_MAX = 64 * 1024 };
  * word for word. ret_until may be NULL: when to ask again. */
 int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
                  int64_t *ret_until_ms);
+
+/* Printable ASCII without blanks, of that many bytes at most; "" too. */
+bool is_graphic(const char *text, size_t most);
 
 /* INVALID_ARGUMENT unless it is 1 to 64 printable characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);

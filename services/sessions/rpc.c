@@ -22,21 +22,30 @@
 
 #define V1(name) Kndl__Sessions__V1__##name
 
-enum { REQUEST_ID_BYTES_MAX = 64, ANSWER_BYTES_MAX = 16 * 1024, ANSWERS_MAX = 16 };
+enum {
+    SESSION_ID_BYTES_MAX = 64,
+    REQUEST_ID_BYTES_MAX = 64,
+    ANSWER_BYTES_MAX = 16 * 1024,
+    ANSWERS_MAX = 16
+};
+
+bool is_graphic(const char *text, size_t most)
+{
+    size_t size = 0;
+
+    while (isgraph((unsigned char)text[size]))
+        size++;
+    return text[size] == '\0' && size <= most;
+}
 
 int check_request_id(struct kndl_call *call, const char *request_id)
 {
-    size_t size = strlen(request_id);
-
-    if (size == 0)
+    if (request_id[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
-    if (size > REQUEST_ID_BYTES_MAX)
+    if (!is_graphic(request_id, REQUEST_ID_BYTES_MAX))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "request_id has %zu bytes; the most is %d", size, REQUEST_ID_BYTES_MAX);
-    for (const char *c = request_id; *c != '\0'; c++)
-        if (!isgraph((unsigned char)*c))
-            return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                             "request_id holds a character that is not printable ASCII");
+                         "request_id is longer than %d bytes or no printable ASCII",
+                         REQUEST_ID_BYTES_MAX);
     return 0;
 }
 
@@ -46,8 +55,10 @@ int check_access(struct kndl_call *call, const char *session_id, struct session 
     struct sessions *sessions = call->state;
     struct access access;
 
+    if (!is_graphic(session_id, SESSION_ID_BYTES_MAX))
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
     if (!kndl_id_is_valid(session_id))
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %.64s does not exist", session_id);
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
     if (store_read_session(sessions->store, call->arena, session_id, ret_session, &call->err) < 0 ||
         peers_check_access(sessions->peers, call, &ret_session->repo_id, 1, &access) < 0)
         return -1;

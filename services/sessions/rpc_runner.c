@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dispatch.h"
+#include "handlers.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "kndl/rpc.h"
@@ -20,6 +21,7 @@ enum {
     PROTOCOL = 1,
     RUNS_MAX = 1000,
     NAME_BYTES_MAX = 64,
+    HOST_BYTES_MAX = 255,
     REASON_BYTES_MAX = 1024,
     LAST_OUTPUT_BYTES_MAX = 16 * 1024,
 };
@@ -64,16 +66,16 @@ static int check_attend(struct kndl_call *call, const V1(AttendRequest) *req)
 {
     if (req->protocol != PROTOCOL)
         return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION,
-                         "this Runner (%.40s) speaks protocol %d and the Hub %d: update the %s",
-                         req->version, (int)req->protocol, PROTOCOL,
-                         req->protocol < PROTOCOL ? "Runner" : "Hub");
+                         "this Runner speaks protocol %d and the Hub %d: update the %s",
+                         (int)req->protocol, PROTOCOL, req->protocol < PROTOCOL ? "Runner" : "Hub");
     if (req->seal_key.len != KNDL_SEAL_PUBLIC_BYTES)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "seal_key has %zu bytes, not %d",
                          req->seal_key.len, KNDL_SEAL_PUBLIC_BYTES);
-    if (req->n_runs > RUNS_MAX || strlen(req->hostname) > 255 ||
-        strlen(req->version) > NAME_BYTES_MAX || strlen(req->backend) > NAME_BYTES_MAX ||
-        strlen(req->instance_id) > NAME_BYTES_MAX)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "a field of the report is too long");
+    if (req->n_runs > RUNS_MAX || !is_graphic(req->hostname, HOST_BYTES_MAX) ||
+        !is_graphic(req->version, NAME_BYTES_MAX) || !is_graphic(req->backend, NAME_BYTES_MAX) ||
+        !is_graphic(req->instance_id, NAME_BYTES_MAX))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "a name in the report is too long or no printable ASCII");
     return 0;
 }
 

@@ -430,6 +430,7 @@ static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
 static void a_runner_of_another_protocol_is_turned_away_and_told_why(void **state)
 {
     V1(AttendRequest) req = INIT(ATTEND_REQUEST);
+    uint8_t key[32] = {1};
     struct fixture f;
 
     set_up(&f, state);
@@ -437,6 +438,14 @@ static void a_runner_of_another_protocol_is_turned_away_and_told_why(void **stat
     req.version = (char *)"0.1";
     assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_FAILED_PRECONDITION);
     assert_non_null(strstr(f.answer.err.message, "update the Runner"));
+    req.protocol = 1;
+    req.seal_key.data = key;
+    req.seal_key.len = sizeof key;
+    req.hostname = (char *)"caf\xc3\xa9";
+    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_INVALID_ARGUMENT);
+    req.hostname = (char *)"cafe";
+    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_OK);
+    kndl_test_done(&f.answer);
 }
 
 static void a_runner_is_told_which_runs_should_not_be(void **state)
