@@ -21,7 +21,7 @@ struct pending_write {
     uv_write_t uv;
     struct conn *conn;
     void (*then)(struct conn *conn);
-    char copy[];
+    struct kndl_buf own; /* what is written, but for static bytes */
 };
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer);
@@ -126,19 +126,52 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     conn_go_on(conn);
 }
 
+static void write_later(struct conn *conn);
+
 static void on_written(uv_write_t *uv, int status)
 {
     struct pending_write *write = uv->data;
     struct conn *conn = write->conn;
     void (*then)(struct conn *) = write->then;
 
+    kndl_buf_done(&write->own);
     free(write);
     if (conn->state == CONN_CLOSED)
         return;
-    if (status < 0)
+    if (status < 0) {
         conn_close(conn);
-    else
-        then(conn);
+        return;
+    }
+    write_later(conn);
+    then(conn);
+}
+
+/* Takes `own`, which goes first. */
+static void begin_write(struct conn *conn, struct kndl_buf *own, struct kndl_slice unowned,
+                        void (*then)(struct conn *conn))
+{
+    struct pending_write *write = kndl_new0(struct pending_write);
+    uv_buf_t buffers[2];
+
+    write->conn = conn;
+    write->then = then;
+    write->uv.data = write;
+    write->own = *own;
+    *own = (struct kndl_buf){0};
+    buffers[0] = uv_buf_init(write->own.data, (unsigned)write->own.size);
+    buffers[1] = uv_buf_init((char *)unowned.data, (unsigned)unowned.size);
+    if (uv_write(&write->uv, (uv_stream_t *)&conn->tcp, buffers, unowned.size > 0 ? 2 : 1,
+                 on_written) < 0) {
+        kndl_buf_done(&write->own);
+        free(write);
+        conn->is_broken = true;
+    }
+}
+
+static void write_later(struct conn *conn)
+{
+    if (conn->later.size > 0 && !conn->is_broken)
+        begin_write(conn, &conn->later, (struct kndl_slice){0}, conn->later_then);
 }
 
 /* The rest of two pieces after `sent` bytes of them. */
@@ -177,22 +210,28 @@ void conn_write(struct conn *conn, struct kndl_slice first, struct kndl_slice se
         }
     }
 
-    size_t copied = pieces[0].size + (is_static ? 0 : pieces[1].size);
-    struct pending_write *write = kndl_alloc(1, sizeof *write + copied);
-    write->conn = conn;
-    write->then = then;
-    write->uv.data = write;
-    if (pieces[0].size > 0)
-        memcpy(write->copy, pieces[0].data, pieces[0].size);
-    if (!is_static && pieces[1].size > 0)
-        memcpy(write->copy + pieces[0].size, pieces[1].data, pieces[1].size);
-    buffers[0] = uv_buf_init(write->copy, (unsigned)copied);
-    buffers[1] = uv_buf_init((char *)pieces[1].data, (unsigned)pieces[1].size);
-    if (uv_write(&write->uv, stream, buffers, is_static && pieces[1].size > 0 ? 2 : 1, on_written) <
-        0) {
-        free(write);
-        conn->is_broken = true;
+    struct kndl_buf own = {0};
+    kndl_buf_append(&own, pieces[0].data, pieces[0].size);
+    if (!is_static)
+        kndl_buf_append(&own, pieces[1].data, pieces[1].size);
+    begin_write(conn, &own, is_static ? pieces[1] : (struct kndl_slice){0}, then);
+}
+
+void conn_append(struct conn *conn, struct kndl_slice first, struct kndl_slice second,
+                 void (*then)(struct conn *conn))
+{
+    if (conn_queued(conn) == 0) {
+        conn_write(conn, first, second, false, then);
+        return;
     }
+    kndl_buf_append(&conn->later, first.data, first.size);
+    kndl_buf_append(&conn->later, second.data, second.size);
+    conn->later_then = then;
+}
+
+size_t conn_queued(const struct conn *conn)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) + conn->later.size;
 }
 
 static void on_shut_down(uv_shutdown_t *shutdown, int status)
@@ -208,6 +247,7 @@ void conn_linger(struct conn *conn)
 {
     uv_shutdown_t *shutdown = kndl_new0(uv_shutdown_t);
 
+    write_later(conn);
     conn->state = CONN_LINGERING;
     conn_set_deadline(conn, CONN_LINGER_MS);
     shutdown->data = conn;
@@ -243,6 +283,7 @@ static void on_closed(uv_handle_t *handle)
     struct kndl_web *web = conn->web;
 
     kndl_buf_done(&conn->in);
+    kndl_buf_done(&conn->later);
     request_free(conn->request);
     socket_free(conn->socket);
     free(conn);

@@ -61,16 +61,18 @@ struct conn {
     struct conn *next; /* links web->conns */
     struct conn *prev;
     enum conn_state state;
-    int64_t heard_ms;    /* kndl_clock_ms(): something came */
-    int64_t deadline_ms; /* kndl_clock_ms(): then it is closed; 0: none */
-    size_t written_left; /* of the write queue when the deadline was set */
-    struct kndl_buf in;  /* what came and was not used */
-    size_t in_at;        /* where the unused begins */
-    size_t in_scanned;   /* of the unused: searched for the end of a head */
-    bool is_reading;     /* libuv reads */
-    bool is_going_on;    /* conn_go_on() is on the stack */
-    bool is_broken;      /* a write failed: the next sweep closes it, never a caller's call */
-    bool keeps_alive;    /* after this answer */
+    int64_t heard_ms;      /* kndl_clock_ms(): something came */
+    int64_t deadline_ms;   /* kndl_clock_ms(): then it is closed; 0: none */
+    size_t written_left;   /* of the write queue when the deadline was set */
+    struct kndl_buf later; /* what goes out once the write under way has ended, in one piece */
+    void (*later_then)(struct conn *conn);
+    struct kndl_buf in; /* what came and was not used */
+    size_t in_at;       /* where the unused begins */
+    size_t in_scanned;  /* of the unused: searched for the end of a head */
+    bool is_reading;    /* libuv reads */
+    bool is_going_on;   /* conn_go_on() is on the stack */
+    bool is_broken;     /* a write failed: the next sweep closes it, never a caller's call */
+    bool keeps_alive;   /* after this answer */
     struct kndl_web_request *request; /* NULL once it is a socket */
     struct kndl_web_socket *socket;   /* NULL until then */
     char peer[INET6_ADDRSTRLEN];
@@ -109,6 +111,11 @@ void conn_go_on(struct conn *conn);
  * runs once all is written, perhaps before this returns; never if that fails. */
 void conn_write(struct conn *conn, struct kndl_slice first, struct kndl_slice second,
                 bool is_static, void (*then)(struct conn *conn));
+/* As conn_write(), for many small ones: behind one that is under way they leave together. */
+void conn_append(struct conn *conn, struct kndl_slice first, struct kndl_slice second,
+                 void (*then)(struct conn *conn));
+/* Bytes that wait to be written. */
+size_t conn_queued(const struct conn *conn);
 /* Ends it politely: what was queued is written, then a FIN. */
 void conn_linger(struct conn *conn);
 struct kndl_slice conn_input(struct conn *conn);

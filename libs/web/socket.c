@@ -27,8 +27,7 @@ static void on_sent(struct conn *conn)
 {
     const struct kndl_web_options *options = &conn->web->options;
 
-    if (conn->state != CONN_SOCKET || !conn->socket->was_full ||
-        uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > 0)
+    if (conn->state != CONN_SOCKET || !conn->socket->was_full || conn_queued(conn) > 0)
         return;
     conn->socket->was_full = false;
     if (options->on_socket_drained != NULL)
@@ -37,7 +36,7 @@ static void on_sent(struct conn *conn)
 
 size_t kndl_web_socket_queued(const struct kndl_web_socket *socket)
 {
-    return uv_stream_get_write_queue_size((const uv_stream_t *)&socket->conn->tcp);
+    return conn_queued(socket->conn);
 }
 
 static void send_frame(struct kndl_web_socket *socket, enum frame_opcode opcode,
@@ -46,7 +45,7 @@ static void send_frame(struct kndl_web_socket *socket, enum frame_opcode opcode,
     uint8_t header[FRAME_HEADER_BYTES_MAX];
     size_t size = frame_write_header(header, opcode, payload.size);
 
-    conn_write(socket->conn, kndl_slice(header, size), payload, false, on_sent);
+    conn_append(socket->conn, kndl_slice(header, size), payload, on_sent);
 }
 
 bool kndl_web_socket_send(struct kndl_web_socket *socket, struct kndl_slice frame)
