@@ -73,7 +73,10 @@ npm_ci() {
   stamp=$(sha256sum "$folder/package-lock.json" | cut -d' ' -f1)
   [ "$(cat "$folder/node_modules/.kndl-stamp" 2>/dev/null)" != "$stamp" ] || return 0
   step "npm: ${folder#"$KNDL_ROOT"/}"
-  (cd "$folder" && PATH=$DEV_DIR/node/bin:$PATH npm ci --silent --no-audit --no-fund) ||
+  # Node knows Mozilla's authorities alone; a host's own (a company's proxy) are in its bundle.
+  (cd "$folder" && PATH=$DEV_DIR/node/bin:$PATH \
+    NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt} \
+    npm ci --silent --no-audit --no-fund) ||
     fail "npm ci failed in $folder"
   printf '%s\n' "$stamp" >"$folder/node_modules/.kndl-stamp"
 }
