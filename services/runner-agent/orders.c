@@ -151,3 +151,17 @@ void orders_result(struct orders *orders, const struct claude_result *result)
         entry->order.fn(entry->order.data, entry->id, result);
     free_entry(entry);
 }
+
+void orders_settle(struct orders *orders, const char *reason)
+{
+    while (orders->first != NULL) {
+        struct claude_result result = {
+            .command = orders->first->order.n,
+            .outcome = CLAUDE_FAILED,
+            .reason = reason,
+            .draft = "",
+        };
+
+        orders_result(orders, &result);
+    }
+}

@@ -50,5 +50,8 @@ int64_t orders_fetch(struct orders *orders, int64_t after, struct kndl_buf *out,
 
 bool orders_was_fetched(const struct orders *orders, int64_t n);
 
+/* Claude Code is gone: every order that is left has failed, for that reason. */
+void orders_settle(struct orders *orders, const char *reason);
+
 /* A result came; one of an order that is gone is ignored. */
 void orders_result(struct orders *orders, const struct claude_result *result);

@@ -169,6 +169,7 @@ void session_transcript_read(struct session *session)
 {
     prompts_settle(session->prompts);
     answers_settle(session->answers);
+    orders_settle(session->orders, "Claude Code ended first");
     session_enter(session);
     spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
 }

@@ -56,6 +56,7 @@ struct session {
     bool was_running; /* the mod said hello in this run */
     bool is_resumed;
     bool is_adopted;
+    char claude_id[KNDL_UUID_SIZE]; /* of the conversation, as the mod said last; "": not yet */
     unsigned callbacks; /* of sandboxes, disk and spool that are out: free waits for them */
     bool is_forgotten;  /* freed when those came */
 
@@ -103,6 +104,8 @@ struct session {
 
 /* --- session.c */
 
+struct session *session_new(struct runner *runner, const char *session_id);
+
 /* What a callback of a slow thing begins and ends with; after leave() the Session may be gone. */
 void session_enter(struct session *session);
 /* True: go on. False: the Session was forgotten meanwhile and is gone now. */
@@ -120,12 +123,16 @@ void session_ask(struct session *session, const struct hub_question *question, s
 
 void session_set_phase(struct session *session, enum session_phase phase);
 
-/* Opens all that a run has besides its Sandbox. */
-int session_open_parts(struct session *session, struct kndl_error *err);
+/* Lets go of it without stopping anything. It is freed when its last callback came. */
 void session_forget(struct session *session);
 
-/* Asks for a mod token for the Events that are left after an end. */
-void session_ask_mod_token(struct session *session);
+/* --- session_wiring.c */
+
+/* What became of a command of the Hub's (an answer, a stop). `data` is the Session. */
+void session_report_command(void *data, const char *command_id, bool done, const char *reason);
+
+/* Opens all that a run has besides its Sandbox. */
+int session_open_parts(struct session *session, struct kndl_error *err);
 
 /* The new mod token arrived. */
 void session_take_mod_token(struct session *session, const char *token);
@@ -137,8 +144,34 @@ int session_open_relay(struct session *session, struct kndl_error *err);
 void session_window_closed(void *data);
 void session_tmux_gone(void *data, const struct kndl_error *why);
 
-/* --- session_start.c */
-void session_begin(struct session *session);
+/* --- session_steps.c */
+
+/* Begins a step, and so ends the one before; names are literals. */
+void session_step_begin(struct session *session, const char *name);
+void session_step_end(struct session *session);
+
+/* The start did not succeed; the texts are for programs and for people. */
+void session_fail(struct session *session, const char *reason_code, const char *reason);
+
+/* The same for what a Sandbox answered; `fallback` is the code where it has no word for it. */
+void session_fail_by_answer(struct session *session, const struct sandbox_answer *answer,
+                            const char *fallback);
+
+/* As session_leave(), for a callback of a start: false if that is not wanted any more. */
+bool session_goes_on(struct session *session);
+
+/* --- the order of a start: each goes on to the next */
+void session_begin(struct session *session);        /* session_start.c: clone, image */
+void session_fetch_tokens(struct session *session); /* session_tokens.c */
+void session_make_sandbox(struct session *session); /* session_sandbox.c: sandbox, relay */
+void session_start_claude(struct session *session); /* session_claude.c: tmux, claude, hello */
+void session_adopt(struct session *session);        /* session_adopt.c, instead of all that */
+
+/* session_tokens.c: asks for a mod token of the run; the second one if Events are left after an
+ * end, which need one to go with. */
+void session_ask_token(struct session *session, session_answer_fn fn);
+void session_ask_mod_token(struct session *session);
+
 void session_said_hello(struct session *session, const struct claude_hello *hello);
 void session_report_running(struct session *session, const char *claude_session_id);
 

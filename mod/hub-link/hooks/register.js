@@ -15,7 +15,7 @@
 const VERSION = 1;
 const BATCH_EVENTS_MAX = 500;
 const BATCH_CHARS_MAX = 512 * 1024;
-const TEXT_CHARS_MAX = 2 * 1024 * 1024; // longer strings are cut; the relay is told of it
+const TEXT_CHARS_MAX = 512 * 1024; // longer strings are cut; nobody is shown that much
 const RETRY_MS_MAX = 1000;
 
 const epoch = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
@@ -158,7 +158,7 @@ async function send($) {
   }
 }
 
-/* A string as it is, or its beginning and how long it was. */
+/* A string as it is, or its beginning. */
 function cut(text) {
   if (typeof text !== 'string' || text.length <= TEXT_CHARS_MAX) return text;
   return text.slice(0, TEXT_CHARS_MAX);

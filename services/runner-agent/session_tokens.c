@@ -1,0 +1,139 @@
+/*
+ * The tokens of a start, in this order: the run's mod token; the Session token, made here and
+ * masked before anybody else knows it; the Creator's setup token, which goes to Claude Code alone.
+ */
+
+#include "session_parts.h"
+
+#include "kndl/log.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+
+#define XV1(name) Kndl__Secrets__V1__##name
+
+static void setup_token_fetched(struct session *session, const char *note,
+                                const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    const XV1(FetchSetupTokenResponse) *fetched = (const void *)response;
+
+    (void)note;
+    if (session->phase != SESSION_STARTING)
+        return;
+    if (response == NULL) {
+        /* The message of a missing one is made for people (CR-01). */
+        if (err->code == KNDL_ABORTED)
+            session_fail(session, "no_setup_token", err->message);
+        else
+            session_fail(session, "setup_token_unavailable",
+                         "The Creator's setup token could not be fetched from the Hub. Retry.");
+        return;
+    }
+    kndl_secret_copy(&session->setup_token, kndl_slice_of(fetched->token));
+    forward_set_mask_version(session->forward, fetched->mask_version);
+    session_make_sandbox(session);
+}
+
+static void fetch_setup_token(struct session *session)
+{
+    XV1(FetchSetupTokenRequest) request = KNDL__SECRETS__V1__FETCH_SETUP_TOKEN_REQUEST__INIT;
+    struct hub_question question = {
+        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
+        .method = "FetchSetupToken",
+        .request = &request.base,
+        .repeat = true,
+    };
+
+    request.session_id = session->id;
+    request.run = session->start->run;
+    session_ask(session, &question, setup_token_fetched, "");
+}
+
+static void session_token_put(struct session *session, const char *note,
+                              const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    const XV1(PutSessionTokenResponse) *put = (const void *)response;
+
+    (void)note;
+    if (session->phase != SESSION_STARTING)
+        return;
+    if (response == NULL) {
+        session_fail(session, "hub_refused", err->message);
+        return;
+    }
+    forward_set_mask_version(session->forward, put->mask_version);
+    fetch_setup_token(session);
+}
+
+/* 256 random bits, of this run alone (RE-02). Masked before anybody else knows it. */
+static void make_session_token(struct session *session)
+{
+    XV1(PutSessionTokenRequest) request = KNDL__SECRETS__V1__PUT_SESSION_TOKEN_REQUEST__INIT;
+    struct hub_question question = {
+        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
+        .method = "PutSessionToken",
+        .request = &request.base,
+        .repeat = true,
+    };
+
+    kndl_token_new(KNDL_TOKEN_SES, &session->session_token);
+    kndl_hash(kndl_slice(session->session_token.data, session->session_token.size),
+              session->session_token_hash);
+    request.session_id = session->id;
+    request.run = session->start->run;
+    request.token = (char *)session->session_token.data;
+    session_ask(session, &question, session_token_put, "");
+}
+
+static void mod_token_issued(struct session *session, const char *note,
+                             const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    const SV1(IssueModTokenResponse) *issued = (const void *)response;
+
+    (void)note;
+    if (session->phase != SESSION_STARTING)
+        return;
+    if (response == NULL) {
+        session_fail(session, "hub_refused", err->message);
+        return;
+    }
+    session_take_mod_token(session, issued->token);
+    make_session_token(session);
+}
+
+void session_ask_token(struct session *session, session_answer_fn fn)
+{
+    SV1(IssueModTokenRequest) request = KNDL__SESSIONS__V1__ISSUE_MOD_TOKEN_REQUEST__INIT;
+    struct hub_question question = {
+        .service = &kndl__sessions__v1__sessions_runner_service__descriptor,
+        .method = "IssueModToken",
+        .request = &request.base,
+        .repeat = true,
+    };
+
+    request.session_id = session->id;
+    request.run = session->start->run;
+    session_ask(session, &question, fn, "");
+}
+
+static void late_token_issued(struct session *session, const char *note,
+                              const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    const SV1(IssueModTokenResponse) *issued = (const void *)response;
+
+    (void)note;
+    if (response != NULL)
+        session_take_mod_token(session, issued->token);
+    else
+        kndl_log(KNDL_WARNING, "no mod token for what is left", KNDL_STR("session", session->id),
+                 KNDL_STR("why", err->message));
+}
+
+void session_ask_mod_token(struct session *session)
+{
+    if (!forward_is_drained(session->forward))
+        session_ask_token(session, late_token_issued);
+}
+
+void session_fetch_tokens(struct session *session)
+{
+    session_ask_token(session, mod_token_issued);
+}
