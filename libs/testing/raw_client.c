@@ -68,10 +68,9 @@ static ssize_t receive(int fd, struct kndl_buf *out, size_t most)
 
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         fail_msg("the server neither answered nor closed");
-    if (size > 0) {
+    if (size > 0)
         out->size += (size_t)size;
-        out->data[out->size] = '\0';
-    }
+    out->data[out->size] = '\0'; /* what is reserved is not terminated, also if nothing came */
     return size;
 }
 
