@@ -187,8 +187,8 @@ int store_create_session(struct store *store, struct kndl_arena *arena,
 
 /* What a person reads who would start or wake a Session without one (CR-01). */
 #define NO_SETUP_TOKEN                                                                             \
-    "you have no setup token: make one with `claude setup-token`, set it with `kndl token set`, "  \
-    "then try again"
+    "you have no setup token: make one with `claude setup-token`, set it in the web UI under "     \
+    "Setup token, then try again"
 
 /* ---- what the Creator does ---- */
 

@@ -144,10 +144,11 @@ static int refuse_setup_token(struct edit *edit, struct kndl_error *err)
         return 0;
     if (edit_stop_run(edit, "setup_token_refused", &settled, err) < 0)
         return -1;
-    return edit_state(edit, LIFE(FAILED), "setup_token_refused",
-                      "Anthropic refused your setup token: replace it with `kndl token set`, then "
-                      "Retry and send the prompt again.",
-                      err);
+    return edit_state(
+        edit, LIFE(FAILED), "setup_token_refused",
+        "Anthropic refused your setup token: replace it in the web UI under Setup token, "
+        "then Retry and send the prompt again.",
+        err);
 }
 
 static int on_turn_ended(struct edit *edit, const V1(Event) *event, struct kndl_error *err)

@@ -267,7 +267,7 @@ static const struct sleep_reason token_replaced = {
     "Its Creator replaced their setup token: the new one is used when it is woken."};
 static const struct sleep_reason token_removed = {
     "setup_token_removed",
-    "Its Creator removed their setup token: set one with `kndl token set`, then wake it."};
+    "Its Creator removed their setup token: set one in the web UI, then wake it."};
 static const struct sleep_reason member_removed = {
     "member_removed", "Its Creator is no Member of this kndl any more."};
 

@@ -462,7 +462,7 @@ static void cr_01_a_token_that_anthropic_refuses_fails_the_session_and_says_what
     stage_run(stage, "r1", id);
     stage_append(stage, "r1", id, 1, said, 2);
     assert_state(stage, id, LIFE(FAILED), "setup_token_refused");
-    assert_non_null(strstr(stage_read(stage, id).reason, "kndl token set"));
+    assert_non_null(strstr(stage_read(stage, id).reason, "replace it"));
     assert_non_null(stage_claim(stage, id, DELIVER_STOP_RUN));
     stage_end(stage, "r1", id, 2, END_COMMANDED);
     assert_state(stage, id, LIFE(FAILED), "setup_token_refused");
