@@ -163,6 +163,19 @@ static int report_running(struct kndl_call *call, const V1(ReportRunningRequest)
     return done(call, &changes);
 }
 
+/* Whose it is comes first: a Session of another Runner is nothing to ask the redactor about. */
+static int check_own(struct kndl_call *call, const char *session_id)
+{
+    struct sessions *sessions = call->state;
+    struct session session;
+
+    if (store_read_session(sessions->store, call->arena, session_id, &session, &call->err) < 0)
+        return -1;
+    if (strcmp(session.runner_id, call->runner_id) != 0)
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+    return 0;
+}
+
 static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *req,
                         V1(ReportEndedResponse) *resp)
 {
@@ -172,18 +185,14 @@ static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *re
     const char *texts[] = {cut(call, req->reason, REASON_BYTES_MAX, false),
                            cut(call, req->last_output, LAST_OUTPUT_BYTES_MAX, true)};
     const char *masked[2];
-    struct session session;
     struct changes changes = {0};
 
     if ((int)req->cause < END_COMMANDED || (int)req->cause > END_LOST || req->last_n < 0 ||
         !is_code(req->reason_code))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the report names no end of a run");
 
-    /* Whose it is comes first: a Session of another Runner is nothing to ask the redactor about. */
-    if (store_read_session(sessions->store, call->arena, req->session_id, &session, &call->err) < 0)
+    if (check_own(call, req->session_id) < 0)
         return -1;
-    if (strcmp(session.runner_id, call->runner_id) != 0)
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", req->session_id);
     if (texts[0][0] == '\0' && texts[1][0] == '\0')
         memcpy(masked, texts, sizeof masked);
     else if (peers_mask(sessions->peers, call, &masking, texts, 2, masked) < 0)
@@ -219,6 +228,8 @@ static int mask_reason(struct kndl_call *call, const char *session_id, const cha
     *ret_masked = "";
     if (text[0] == '\0')
         return 0;
+    if (check_own(call, session_id) < 0)
+        return -1;
     return peers_mask(sessions->peers, call, &masking, &text, 1, ret_masked);
 }
 
