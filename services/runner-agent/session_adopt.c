@@ -38,7 +38,7 @@ static void adopted(struct session *session, const char *note, const struct kndl
 }
 
 /* The Session token is read back from Claude Code and counts for this Session alone (RE-02). */
-static void environment_read(void *data, const struct sandbox_exit *end)
+static void token_read(void *data, const struct sandbox_exit *end)
 {
     struct session *session = data;
     struct kndl_slice token;
@@ -61,10 +61,9 @@ static void environment_read(void *data, const struct sandbox_exit *end)
 
 static void window_found(void *data, bool ok, struct kndl_slice text)
 {
-    static const char *const argv[] = {CLAUDE_LAUNCHER, "--environ", NULL};
+    static const char *const argv[] = {CLAUDE_LAUNCHER, "--session-token", NULL};
     struct session *session = data;
-    struct sandbox_command command = {
-        .argv = argv, .deadline_ms = 10000, .output_most = 1024 * 1024};
+    struct sandbox_command command = {.argv = argv, .deadline_ms = 10000, .output_most = 4096};
 
     if (session->phase != SESSION_STARTING)
         return;
@@ -76,8 +75,7 @@ static void window_found(void *data, bool ok, struct kndl_slice text)
     session->pane[text.size] = '\0';
     session->has_window = true;
     session_enter(session);
-    sandbox_exec(session->runner->sandboxes, session->sandbox, &command, NULL, environment_read,
-                 session);
+    sandbox_exec(session->runner->sandboxes, session->sandbox, &command, NULL, token_read, session);
 }
 
 static void tmux_found(void *data)
@@ -132,6 +130,7 @@ static void adopt_one(struct runner *runner, const char *session_id)
     session->start = kndl_steal(&state.start);
     session->is_adopted = true;
     session->was_running = state.phase != RUN_STARTING;
+    session->is_resumed = session->start->resume;
     if (session_open_parts(session, &err) < 0) {
         kndl_log(KNDL_ERROR, "a Session cannot be taken back", KNDL_STR("session", session_id),
                  KNDL_STR("why", err.message));

@@ -7,7 +7,8 @@
  *                              itself, its last screen is kept in /run/kndl/last-screen.
  *   run-claude --take-env      writes its stdin to /run/kndl/env, for the next start
  *   run-claude --wait          returns once Claude Code is gone, 1 after ten seconds
- *   run-claude --environ       prints Claude Code's environment, for a Runner that started again
+ *   run-claude --session-token prints Claude Code's KNDL_MOD_TOKEN=…, for a Runner that
+ *                              started again; nothing else of its environment leaves
  *
  * All of it runs inside the Sandbox, whose root may change anything here: it decides nothing.
  */
@@ -210,7 +211,7 @@ static int wait_for_end(void)
     return poll(&end, 1, WAIT_MS_MAX) == 1 ? 0 : 1;
 }
 
-static int print_environment(void)
+static int print_session_token(void)
 {
     char path[64];
     size_t size;
@@ -220,14 +221,11 @@ static int print_environment(void)
     bytes = read_file(path, ENV_BYTES_MAX, &size);
     if (bytes == NULL)
         return fail(path);
-    for (size_t at = 0; at < size;) {
-        ssize_t wrote = write(STDOUT_FILENO, bytes + at, size - at);
-
-        if (wrote < 0)
-            return fail("write");
-        at += (size_t)wrote;
-    }
-    return 0;
+    for (size_t at = 0; at < size; at += strlen(bytes + at) + 1)
+        if (strncmp(bytes + at, "KNDL_MOD_TOKEN=", 15) == 0)
+            (void)printf("%s", bytes + at);
+    explicit_bzero(bytes, size);
+    return fflush(stdout) == 0 ? 0 : fail("write");
 }
 
 int main(int argc, char **argv)
@@ -236,8 +234,8 @@ int main(int argc, char **argv)
         return keep_environment();
     if (argc == 2 && strcmp(argv[1], "--wait") == 0)
         return wait_for_end();
-    if (argc == 2 && strcmp(argv[1], "--environ") == 0)
-        return print_environment();
+    if (argc == 2 && strcmp(argv[1], "--session-token") == 0)
+        return print_session_token();
     if (argc < 2)
         return 2;
     return start(argv + 1);

@@ -121,23 +121,43 @@ static void its_end_is_the_programs_end(void **unused)
     assert_int_equal(run(argv, no_env, "", 0, output, sizeof output), 127);
 }
 
-static void waiting_and_its_environment_follow_the_pid(void **unused)
+/* A stand-in for Claude Code that was started with a Session token and more. */
+static pid_t start_with_token(void)
 {
-    char *argv[] = {launcher, "--wait", NULL};
-    char *environ_argv[] = {launcher, "--environ", NULL};
-    char output[4096], pid[32];
-    FILE *file;
+    static char *const env[] = {"CLAUDE_CODE_OAUTH_TOKEN=not this", "KNDL_MOD_TOKEN=kndl_ses_x",
+                                NULL};
+    static char *const argv[] = {"/bin/sleep", "60", NULL};
+    pid_t child = fork();
+
+    if (child == 0) {
+        execve(argv[0], argv, env);
+        _exit(126);
+    }
+    return child;
+}
+
+static void waiting_and_the_session_token_follow_the_pid(void **unused)
+{
+    char *wait_argv[] = {launcher, "--wait", NULL};
+    char *token_argv[] = {launcher, "--session-token", NULL};
+    char output[4096];
+    pid_t claude = start_with_token();
+    FILE *file = fopen("/run/kndl/claude.pid", "we");
 
     (void)unused;
-    snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    file = fopen("/run/kndl/claude.pid", "we");
     assert_non_null(file);
-    assert_true(fputs(pid, file) >= 0);
+    assert_true(fprintf(file, "%d\n", (int)claude) > 0);
     fclose(file);
-    assert_int_equal(run(environ_argv, no_env, "", 0, output, sizeof output), 0);
-    assert_true(strlen(output) > 0);
+    /* Until it has become the other program its environment is the test's. */
+    do {
+        assert_int_equal(run(token_argv, no_env, "", 0, output, sizeof output), 0);
+    } while (output[0] == '\0');
+    assert_string_equal(output, "KNDL_MOD_TOKEN=kndl_ses_x");
+    kill(claude, SIGKILL);
+    assert_int_equal(waitpid(claude, NULL, 0), claude);
+    assert_int_equal(run(wait_argv, no_env, "", 0, output, sizeof output), 0);
     unlink("/run/kndl/claude.pid");
-    assert_int_equal(run(argv, no_env, "", 0, output, sizeof output), 0);
+    assert_int_equal(run(wait_argv, no_env, "", 0, output, sizeof output), 0);
 }
 
 int main(void)
@@ -146,7 +166,7 @@ int main(void)
         cmocka_unit_test(cc_05_values_arrive_exact_and_the_file_is_gone),
         cmocka_unit_test(cc_06_what_would_outrank_the_setup_token_is_dropped),
         cmocka_unit_test(its_end_is_the_programs_end),
-        cmocka_unit_test(waiting_and_its_environment_follow_the_pid),
+        cmocka_unit_test(waiting_and_the_session_token_follow_the_pid),
     };
 
     return cmocka_run_group_tests(tests, enter_namespace, NULL);
