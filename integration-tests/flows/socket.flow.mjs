@@ -69,3 +69,18 @@ test('a second viewer, who signs out, is sent away', async () => {
   await until('the socket is closed', () => other.closes.includes(4401));
   other.close();
 });
+
+test('a gateway that is stopped lets nobody hang', async () => {
+  const after = await lastSeq();
+  const waiting = kndl.call('kndl.sessions.v1.SessionsService/ListEvents',
+    { sessionId: session, afterSeq: after, waitMs: 25000 });
+  await until('the wait has begun', async () => (await kndl.hub('/health')).status === 200);
+  await kndl.program('stop', 'api-gateway');
+  const answer = await waiting;
+  assert.equal(answer.status, 200);
+  assert.equal(answer.body.events, undefined);
+  await until('the viewer was sent away', () => viewer.closes.includes(1012));
+  await kndl.program('start', 'api-gateway');
+  await kndl.ok('prompt', session, 'say again', '--wait');
+  await assertSawAll();
+});

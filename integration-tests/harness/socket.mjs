@@ -59,10 +59,17 @@ export class Viewer {
       this.say('open', { channel: 1, sessionId: this.sessionId, afterSeq: BigInt(this.seqs.at(-1) ?? 0) });
     };
     socket.onmessage = ({ data }) => this.take(fromBinary(ServerFrame, new Uint8Array(data)).kind);
-    socket.onerror = () => {};
+    // A connection that is refused has an error alone; one that breaks has both.
+    let isOver = false;
+    const again = () => {
+      if (isOver) return;
+      isOver = true;
+      setTimeout(() => this.connect(), AGAIN_MS);
+    };
+    socket.onerror = again;
     socket.onclose = ({ code }) => {
       this.closes.push(code);
-      setTimeout(() => this.connect(), AGAIN_MS);
+      again();
     };
     this.socket = socket;
   }

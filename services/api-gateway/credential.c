@@ -29,8 +29,9 @@ bool credential_origin_is_ours(const struct settings *settings,
     const char *origin = kndl_web_header(request, "origin");
     const char *site = kndl_web_header(request, "sec-fetch-site");
 
-    /* What browsers say besides; a link from elsewhere that is only looked at is no harm. */
-    if (site != NULL && !may_be_absent && strcmp(site, "same-origin") != 0)
+    /* What browsers say besides. Of a WebSocket they do not agree what it is; its Origin tells. */
+    if (site != NULL && !may_be_absent && kndl_web_header(request, "upgrade") == NULL &&
+        strcmp(site, "same-origin") != 0)
         return false;
     if (origin == NULL)
         return may_be_absent;
