@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edit.h"
+#include "kndl/buf.h"
 
 #define PROMPT_STATE(name) KNDL__SESSIONS__V1__QUEUED_PROMPT__STATE__STATE_##name
 
@@ -124,26 +125,57 @@ static int close_subagents(struct edit *edit, struct kndl_error *err)
     return 0;
 }
 
+static const char may_have_been_sent[] =
+    "It may have been sent: Claude Code ended while it had it. See what is above before you send "
+    "it again.";
+
+/* What became of a prompt that is in no queue any more, so that its Creator sees it. */
+static int note_prompt(struct edit *edit, const char *masked, int64_t state, const char *reason,
+                       struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
+    bool is_refused = state == PROMPT_STATE(REFUSED);
+
+    kndl_buf_printf(&text, "%s: “%s”. %s",
+                    is_refused ? "This prompt was refused" : "What became of this prompt is unsure",
+                    edit_title(edit, masked), reason);
+    return edit_note(edit, KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING,
+                     is_refused ? "prompt_refused" : "prompt_unsure",
+                     kndl_arena_copy(edit->arena, kndl_buf_text(&text)), err);
+}
+
+/* Ends the prompt of this row of handed_prompts, or lets it wait again. */
+static int settle_prompt(struct edit *edit, const struct kndl_rows *handed, size_t row,
+                         int64_t state, const char *reason, struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    edit->view_changed = true;
+    if (edit_exec(edit, "set_prompt", &rows, err, kndl_db_text(edit->session.id),
+                  kndl_db_text(kndl_row_text(handed, row, 0)), kndl_db_i64(state),
+                  kndl_db_text(reason)) < 0)
+        return -1;
+    if (state == PROMPT_STATE(QUEUED)) {
+        edit->session.queued_count++;
+        return 0;
+    }
+    return note_prompt(edit, kndl_row_text(handed, row, 2), state, reason, err);
+}
+
 /* A prompt that the Runner surely never had waits again; any other may have been sent, and is
  * never typed twice. */
 static int close_handed(struct edit *edit, struct kndl_error *err)
 {
-    struct kndl_rows handed, rows;
+    struct kndl_rows handed;
 
     if (edit_exec(edit, "handed_prompts", &handed, err, kndl_db_text(edit->session.id)) < 0)
         return -1;
     for (size_t i = 0; i < handed.count; i++) {
         bool maybe = kndl_row_bool(&handed, i, 6) || kndl_row_bool(&handed, i, 7);
 
-        if (edit_exec(edit, "set_prompt", &rows, err, kndl_db_text(edit->session.id),
-                      kndl_db_text(kndl_row_text(&handed, i, 0)),
-                      kndl_db_i64(maybe ? PROMPT_STATE(UNSURE) : PROMPT_STATE(QUEUED)),
-                      kndl_db_text(maybe ? "It may have been sent: Claude Code ended while it had "
-                                           "it. See what is above before you send it again."
-                                         : "")) < 0)
+        if (settle_prompt(edit, &handed, i, maybe ? PROMPT_STATE(UNSURE) : PROMPT_STATE(QUEUED),
+                          maybe ? may_have_been_sent : "", err) < 0)
             return -1;
-        edit->session.queued_count += maybe ? 0 : 1;
-        edit->view_changed = true;
     }
     return 0;
 }
@@ -268,17 +300,13 @@ int store_report_ended(struct store *store, struct kndl_arena *arena, const stru
 static int end_handed(struct edit *edit, const char *prompt_id, int64_t state, const char *reason,
                       struct kndl_error *err)
 {
-    struct kndl_rows handed, rows;
+    struct kndl_rows handed;
 
     if (edit_exec(edit, "handed_prompts", &handed, err, kndl_db_text(edit->session.id)) < 0)
         return -1;
     if (handed.count == 0 || strcmp(kndl_row_text(&handed, 0, 0), prompt_id) != 0)
         return 0;
-    edit->view_changed = true;
-    if (state == PROMPT_STATE(QUEUED))
-        edit->session.queued_count++;
-    return edit_exec(edit, "set_prompt", &rows, err, kndl_db_text(edit->session.id),
-                     kndl_db_text(prompt_id), kndl_db_i64(state), kndl_db_text(reason));
+    return settle_prompt(edit, &handed, 0, state, reason, err);
 }
 
 int store_report_prompt(struct store *store, struct kndl_arena *arena, const struct run_of *run,
@@ -298,15 +326,14 @@ int store_report_prompt(struct store *store, struct kndl_arena *arena, const str
                                    number == edit.session.run && row.phase == PHASE_RUNNING, err);
         break;
     case PROMPT_REFUSED:
-        done = end_handed(&edit, prompt_id, PROMPT_STATE(REFUSED), reason, err);
+        done = end_handed(&edit, prompt_id, PROMPT_STATE(REFUSED),
+                          or_else(reason, "Claude Code did not take it: send it again."), err);
         break;
     case PROMPT_REQUEUE:
         done = end_handed(&edit, prompt_id, PROMPT_STATE(QUEUED), "", err);
         break;
     case PROMPT_UNSURE:
-        done =
-            end_handed(&edit, prompt_id, PROMPT_STATE(UNSURE),
-                       "It may have been sent. See what is above before you send it again.", err);
+        done = end_handed(&edit, prompt_id, PROMPT_STATE(UNSURE), may_have_been_sent, err);
         break;
     }
     return done < 0 ? -1 : edit_commit(&edit, changes, err);

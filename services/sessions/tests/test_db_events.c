@@ -247,6 +247,18 @@ static void ev_02_the_next_prompt_waits_for_the_turn_of_the_first(void **state)
     assert_int_equal(stage_read(stage, id).turn_expected_until_ms, 0);
 }
 
+static const Kndl__Event__V1__Note *last_note(struct stage *stage, const char *id)
+{
+    Kndl__Event__V1__Event **events;
+    size_t count = stage_events(stage, id, &events);
+
+    while (count-- > 0)
+        if (events[count]->kind_case == KIND(NOTE))
+            return events[count]->note;
+    fail_msg("there is no note");
+    return NULL;
+}
+
 static void ev_02_a_refused_prompt_says_why_and_a_taken_back_one_waits_again(void **state)
 {
     struct stage *stage = *state;
@@ -260,6 +272,7 @@ static void ev_02_a_refused_prompt_says_why_and_a_taken_back_one_waits_again(voi
     assert_memory_equal(due->sealed.data, "sealed", 6);
     report(stage, id, due->id, PROMPT_REFUSED);
     assert_int_equal(stage_view(stage, id).queue_count, 0);
+    assert_non_null(strstr(last_note(stage, id)->text, "refused: “first”. a hook said no"));
     assert_null(stage_claim(stage, id, DELIVER_PROMPT));
 }
 
@@ -271,8 +284,9 @@ static void ev_02_a_prompt_that_may_have_been_sent_is_not_sent_again(void **stat
     const struct delivery *due = stage_claim(stage, id, DELIVER_PROMPT);
 
     store_settle_delivery(stage->store, stage->arena, due, &stage->err);
-    stage_end(stage, "r1", id, 0, END_EXITED);
+    stage_end(stage, "r1", id, 0, END_COMMANDED);
     assert_int_equal(stage_view(stage, id).queue_count, 0);
+    assert_string_equal(last_note(stage, id)->note_code, "prompt_unsure");
     assert_int_equal(stage_deliver(stage, id), 1); /* secrets hears of the end */
     assert_int_equal(stage_read(stage, id).state, LIFE(ASLEEP));
 }
