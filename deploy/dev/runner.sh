@@ -27,6 +27,20 @@ runner_fetch() {
   mv -T "$home/claude-code.new" "$home/claude-code"
 }
 
+# A Sandbox's own uids must be able to walk to its root, and a checkout may lie in a folder that only
+# root can enter: so the Runner sees its home at a place of its own.
+runner_mount() {
+  mkdir -p "$RUN_DIR/runner"
+  mountpoint -q "$RUN_DIR/runner" && return
+  mount --bind "$DEV_DIR/runner" "$RUN_DIR/runner"
+  mount --make-private "$RUN_DIR/runner"
+}
+
+runner_unmount() {
+  ! mountpoint -q "$RUN_DIR/runner" || umount -l "$RUN_DIR/runner"
+  ! mountpoint -q "$RUN_DIR/runner" || fail "$RUN_DIR/runner is still mounted"
+}
+
 runner_id() { cat "$DEV_DIR/nats/runner-id"; }
 
 runner_env() {
@@ -34,7 +48,7 @@ runner_env() {
   [ "$MODE" = real ] || allow=$PEER_ADDRESS:443,$allow
   plan_env "PATH=$CLEAN_PATH" "RUNNER_NATS_URL=nats://127.0.0.1:$PORT_NATS" \
     "RUNNER_NATS_CREDS_FILE=$DEV_DIR/nats/creds/runner.creds" \
-    "RUNNER_ID=$(runner_id)" "RUNNER_HOME=$DEV_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
+    "RUNNER_ID=$(runner_id)" "RUNNER_HOME=$RUN_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
     "RUNNER_SANDBOX_ALLOW=$allow" "RUNNER_MOD_DIR=$KNDL_ROOT/mod" \
     "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" RUNNER_SANDBOX_UID_RANGES=300 "RUNNER_NAME_PREFIX=$NAME"
   plan_line grace 20
@@ -52,6 +66,7 @@ runner_clean() {
   # Deepest first; a mount below the Runner's home is a Sandbox's.
   while read -r path; do
     umount -l -- "$path" 2>/dev/null || true
-  done < <(cut -d' ' -f5 /proc/self/mountinfo | grep -F "$DEV_DIR/runner/" | sort -r)
+  done < <(cut -d' ' -f5 /proc/self/mountinfo | grep -F -e "$DEV_DIR/runner/" -e "$RUN_DIR/runner/" | sort -r)
+  runner_unmount
   find /sys/fs/cgroup -maxdepth 8 -depth -type d -name "$NAME-*" -exec rmdir {} \; 2>/dev/null || true
 }

@@ -53,8 +53,9 @@ give_setup_token() {
 # Without dev login people come in as they would anywhere: by the Setup link, by Invites.
 show_setup_link() {
   local n file=$RUN_DIR/setup/link
-  [ -s "$DEV_DIR/cli.json" ] && [ "$(jq -r .url "$DEV_DIR/cli.json")" = "$HUB_URL" ] ||
+  if [ ! -s "$DEV_DIR/cli.json" ] || [ "$(jq -r .url "$DEV_DIR/cli.json")" != "$HUB_URL" ]; then
     (umask 077 && jq -n --arg hub "$HUB_URL" '{url: $hub}' >"$DEV_DIR/cli.json")
+  fi
   for ((n = 0; n < 20; n++)); do
     [ ! -s "$file" ] || break
     sleep 0.1

@@ -45,6 +45,7 @@ dev_up() {
   postgres_prepare
   nats_prepare
   runner_fetch
+  runner_mount
   services_prepare
   plan_write
   is_up || step "starting"

@@ -137,6 +137,8 @@ export class Kndl {
       fs.rmSync(kndl.dir, { recursive: true, force: true });
     }
     fs.mkdirSync(path.join(kndl.dir, 'home'), { recursive: true });
+    // A checkout may lie where only root can walk, such as /root.
+    fs.chmodSync(path.dirname(kndl.dir), 0o700);
     if (runnerDiskMib) kndl.mountDisk(runnerDiskMib);
     await kndl.up();
     kndl.anthropic.use(scenario);
@@ -167,6 +169,8 @@ export class Kndl {
   async stop() {
     const down = await this.dev(['down'], { timeoutMs: UP_MS });
     if (down.code !== 0) throw new Error(`./dev down failed:\n${down.stdout}\n${down.stderr}`);
+    // Its slot is another test's now.
+    if (this.facts) fs.rmSync(`/run/kndl-dev/${this.facts.slot}.claim`, { force: true });
     const mounts = fs.readFileSync('/proc/self/mountinfo', 'utf8');
     if (mounts.includes(` ${this.disk} `)) execFileSync('/usr/bin/umount', [this.disk]);
   }
