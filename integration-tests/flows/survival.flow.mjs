@@ -185,3 +185,40 @@ test('hostile files in the config directory lead nowhere, and the Session starts
   await says(id, 'still-here');
   assert.equal(fs.readFileSync(outside, 'utf8'), 'untouched');
 });
+
+// What Claude Code wrote down, main conversation and Subagents alike.
+function transcripts(sessionId) {
+  const projects = path.join(sessionDir(sessionId), 'config/projects');
+  const files = fs.readdirSync(projects, { recursive: true }).filter((name) => name.endsWith('.jsonl'));
+
+  return files.map((name) => fs.readFileSync(path.join(projects, name), 'utf8')).join('\n');
+}
+
+test('LI-06: what the mod could not send before the end is read from the transcripts', async () => {
+  const text = (words, rest = {}) => ({ type: 'text', text: words, ...rest });
+  const input = { description: 'Help', prompt: 'CHILDTASK', subagent_type: 'general-purpose' };
+  kndl.anthropic.use({
+    rules: [
+      { name: 'child', match: 'CHILDTASK', steps: [{ blocks: [text('child-first'), text('child-second', { hold: true })] }] },
+      {
+        name: 'parent',
+        match: 'withhelper',
+        steps: [{ blocks: [{ type: 'tool_use', name: 'Agent', input }] }, { blocks: [text('parent-done')] }],
+      },
+    ],
+  });
+  const id = await create('withhelper');
+  await until('the helper began', async () =>
+    (await events(id)).some((event) => event.subagentId && event.text?.text === 'child-first'));
+  await until('the helper is held', () => kndl.anthropic.held());
+
+  await kndl.program('stop', 'runner-agent');
+  await kndl.anthropic.release();
+  await until('it is written down', () => transcripts(id).includes('child-second'));
+  killClaude(id);
+  await kndl.program('start', 'runner-agent');
+  await reaches(id, 'STATE_ASLEEP');
+  const said = (await events(id)).filter((event) => event.subagentId && event.text);
+  assert.deepEqual(said.map((event) => event.text.text), ['child-first', 'child-second']);
+  kndl.anthropic.use('all');
+});

@@ -1,11 +1,13 @@
 /*
  * What the mod could not send any more: the end of Claude Code's transcript, from the last row that
- * is known on. Read after every end; after a commanded one there is nothing new. Foreign bytes:
- * read with limits, and lines that are torn or of no known kind are passed over.
+ * is known on, and then the same of each Subagent's. Read after every end; after a commanded one
+ * there is nothing new. Foreign bytes: read with limits, and lines that are torn or of no known
+ * kind are passed over.
  */
 
 #include "session_parts.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,12 @@
 #include "kndl/mem.h"
 
 /* Rows of a run that died are near the end; older ones have long been stored. */
-enum { TAIL_BYTES_MAX = 8 * 1024 * 1024 };
+enum {
+    TAIL_BYTES_MAX = 8 * 1024 * 1024,
+    SUBAGENT_TAIL_BYTES_MAX = 1024 * 1024,
+    SUBAGENTS_MAX = 32, /* newest first would be better, but their order is nobody's */
+    SUBAGENT_ID_CHARS_MAX = 64,
+};
 
 static bool is_known(const struct session *session, const char *source_id)
 {
@@ -71,17 +78,18 @@ static bool line_is_known(const struct session *session, struct kndl_slice line)
     return known;
 }
 
-static void spool_line(struct session *session, struct kndl_slice line)
+static void spool_line(struct session *session, struct kndl_slice line, const char *subagent_id)
 {
     struct claude_news news;
 
     kndl_arena_reset(session->arena);
-    claude_read_line(session->reader, line, "", session->arena, &news);
+    claude_read_line(session->reader, line, subagent_id, session->arena, &news);
     if (news.count > 0 && !is_known(session, news.events[0]->source_id))
         session_spool(session, news.events, news.count);
 }
 
-static void take_tail(struct session *session, struct kndl_slice bytes, bool is_whole)
+static void take_tail(struct session *session, struct kndl_slice bytes, bool is_whole,
+                      const char *subagent_id)
 {
     struct lines lines = {0};
     size_t first, taken = 0;
@@ -93,26 +101,131 @@ static void take_tail(struct session *session, struct kndl_slice bytes, bool is_
     /* Nothing known in a conversation that went on before this run: better nothing than twice. */
     if (first > 0 || !session->is_resumed)
         for (size_t i = first; i < lines.count; i++, taken++)
-            spool_line(session, lines.list[i]);
+            spool_line(session, lines.list[i], subagent_id);
     if (taken > 0)
         kndl_log(KNDL_INFO, "read from the transcript", KNDL_STR("session", session->id),
                  KNDL_U64("lines", taken));
     free(lines.list);
 }
 
-static void read_config_file(struct session *session, uint64_t offset, size_t most,
-                             guest_read_fn fn)
+/* The folder is the Session's; what lies beneath it may be anything. */
+static struct guest_place config_place(const struct session *session, struct kndl_buf *directory)
+{
+    session_path(session, "config", directory);
+    return (struct guest_place){session->sandbox, kndl_buf_text(directory)};
+}
+
+static void read_config_file(struct session *session, const char *path, uint64_t offset,
+                             size_t most, guest_read_fn fn, void *data)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf directory = {0};
+    struct guest_place place = config_place(session, &directory);
+
+    session_enter(session);
+    guest_file_read(session->runner->sandboxes, &place, path, offset, most, fn, data);
+}
+
+/* ----------------------------------------------------------------------------- the Subagents' */
+
+/* The Subagents whose transcripts are read, one after the other. */
+struct subagents {
+    struct session *session;
+    char ids[SUBAGENTS_MAX][SUBAGENT_ID_CHARS_MAX + 1];
+    uint64_t sizes[SUBAGENTS_MAX];
+    size_t count;
+    size_t at;
+};
+
+static void read_next_subagent(struct subagents *subagents);
+
+static void subagent_path(const struct session *session, const char *file, struct kndl_buf *out)
+{
+    kndl_buf_printf(out, "projects/-workspace/%s/subagents%s", session->start->claude_session_id,
+                    file);
+}
+
+static void subagent_read(void *data, const struct sandbox_answer *answer, struct kndl_slice bytes,
+                          uint64_t size)
+{
+    struct subagents *subagents = data;
+    struct session *session = subagents->session;
+
+    if (!session_leave(session)) {
+        free(subagents);
+        return;
+    }
+    if (answer->err.code == KNDL_OK)
+        take_tail(session, bytes, size <= SUBAGENT_TAIL_BYTES_MAX, subagents->ids[subagents->at]);
+    subagents->at++;
+    read_next_subagent(subagents);
+}
+
+static void read_next_subagent(struct subagents *subagents)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0}, file = {0};
+    struct session *session = subagents->session;
+    uint64_t size, most = SUBAGENT_TAIL_BYTES_MAX;
+
+    if (subagents->at == subagents->count) {
+        free(subagents);
+        session_transcript_read(session);
+        return;
+    }
+    size = subagents->sizes[subagents->at];
+    kndl_buf_printf(&file, "/agent-%s.jsonl", subagents->ids[subagents->at]);
+    subagent_path(session, kndl_buf_text(&file), &path);
+    read_config_file(session, kndl_buf_text(&path), size > most ? size - most : 0, most,
+                     subagent_read, subagents);
+}
+
+/* Takes "agent-<id>.jsonl" with an id of letters and digits; false for anything else. */
+static bool take_name(struct subagents *subagents, const struct guest_entry *entry)
+{
+    static const char before[] = "agent-", behind[] = ".jsonl";
+    size_t size = strlen(entry->name);
+    size_t around = sizeof before - 1 + sizeof behind - 1;
+    const char *id = entry->name + sizeof before - 1;
+
+    if (!entry->is_regular || size <= around || size - around > SUBAGENT_ID_CHARS_MAX ||
+        strncmp(entry->name, before, sizeof before - 1) != 0 ||
+        strcmp(entry->name + size - (sizeof behind - 1), behind) != 0)
+        return false;
+    for (size_t i = 0; i < size - around; i++)
+        if (!isalnum((unsigned char)id[i]))
+            return false;
+    memcpy(subagents->ids[subagents->count], id, size - around);
+    subagents->sizes[subagents->count++] = entry->size;
+    return true;
+}
+
+static void subagents_listed(void *data, const struct sandbox_answer *answer,
+                             const struct guest_entry *entries, size_t count)
+{
+    struct session *session = data;
+    struct subagents *subagents;
+
+    (void)answer; /* most Sessions have none */
+    if (!session_leave(session))
+        return;
+    subagents = kndl_new0(struct subagents);
+    subagents->session = session;
+    for (size_t i = 0; i < count && subagents->count < SUBAGENTS_MAX; i++)
+        (void)take_name(subagents, &entries[i]);
+    read_next_subagent(subagents);
+}
+
+static void list_subagents(struct session *session)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf directory = {0}, path = {0};
-    struct guest_place place = {.sandbox = session->sandbox};
+    struct guest_place place = config_place(session, &directory);
 
-    session_path(session, "config", &directory);
-    place.directory = kndl_buf_text(&directory);
-    claude_transcript_path(session->start->claude_session_id, &path);
+    subagent_path(session, "", &path);
     session_enter(session);
-    guest_file_read(session->runner->sandboxes, &place, kndl_buf_text(&path), offset, most, fn,
+    guest_file_list(session->runner->sandboxes, &place, kndl_buf_text(&path), subagents_listed,
                     session);
 }
+
+/* --------------------------------------------------------------------------------- the main one */
 
 static void tail_read(void *data, const struct sandbox_answer *answer, struct kndl_slice bytes,
                       uint64_t size)
@@ -122,8 +235,16 @@ static void tail_read(void *data, const struct sandbox_answer *answer, struct kn
     if (!session_leave(session))
         return;
     if (answer->err.code == KNDL_OK)
-        take_tail(session, bytes, size <= TAIL_BYTES_MAX);
-    session_transcript_read(session);
+        take_tail(session, bytes, size <= TAIL_BYTES_MAX, "");
+    list_subagents(session);
+}
+
+static void read_transcript(struct session *session, uint64_t offset, size_t most, guest_read_fn fn)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
+
+    claude_transcript_path(session->start->claude_session_id, &path);
+    read_config_file(session, kndl_buf_text(&path), offset, most, fn, session);
 }
 
 static void looked(void *data, const struct sandbox_answer *answer, struct kndl_slice bytes,
@@ -139,11 +260,11 @@ static void looked(void *data, const struct sandbox_answer *answer, struct kndl_
         session->end.cause == KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED)
         session_transcript_read(session);
     else
-        read_config_file(session, size > TAIL_BYTES_MAX ? size - TAIL_BYTES_MAX : 0, TAIL_BYTES_MAX,
-                         tail_read);
+        read_transcript(session, size > TAIL_BYTES_MAX ? size - TAIL_BYTES_MAX : 0, TAIL_BYTES_MAX,
+                        tail_read);
 }
 
 void session_read_transcript(struct session *session)
 {
-    read_config_file(session, 0, 1, looked);
+    read_transcript(session, 0, 1, looked);
 }
