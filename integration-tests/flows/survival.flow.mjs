@@ -222,3 +222,22 @@ test('LI-06: what the mod could not send before the end is read from the transcr
   assert.deepEqual(said.map((event) => event.text.text), ['child-first', 'child-second']);
   kndl.anthropic.use('all');
 });
+
+test('a Claude Code whose mod says nothing is a failure with its screen, and Retry works', async () => {
+  const binary = path.join(home(), 'claude-code/2.1.332-glibc/claude');
+  fs.renameSync(binary, `${binary}.kept`);
+  fs.writeFileSync(binary, '#!/bin/sh\necho no mods here; exec sleep 300\n', { mode: 0o755 });
+  const message = { requestId: requestId(), repoName: 'demo/hello' };
+  const { id } = (await call('CreateSession', message)).session;
+  const failed = await until('it is Failed', async () => {
+    const now = await show(id);
+    return now.state === 'STATE_FAILED' && now;
+  }, 90 * 1000);
+  fs.renameSync(`${binary}.kept`, binary);
+  assert.equal(failed.reasonCode, 'mod_missing');
+  const output = (await events(id)).find((event) => event.note?.noteCode === 'last_output');
+  assert.match(output.note.text, /no mods here/);
+  await call('WakeSession', { requestId: requestId(), sessionId: id });
+  await reaches(id, 'STATE_ACTIVE');
+  await says(id, 'there-now');
+});

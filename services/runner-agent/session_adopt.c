@@ -9,6 +9,8 @@
 #include "kndl/log.h"
 #include "kndl/mem.h"
 
+enum { STRAY_GRACE_MS = 3000 };
+
 static void lost(struct session *session, const char *why)
 {
     kndl_log(KNDL_WARNING, "a run was lost", KNDL_STR("session", session->id),
@@ -147,6 +149,34 @@ static void adopt_one(struct runner *runner, const char *session_id)
     session_begin(session);
 }
 
+static void stray_stopped(void *data, const struct sandbox_answer *answer)
+{
+    (void)data;
+    if (answer->err.code != KNDL_OK)
+        kndl_log(KNDL_ERROR, "a stray Sandbox does not stop", KNDL_STR("why", answer->err.message));
+}
+
+/* One that runs for no Session here: what a Runner that was killed in the middle left behind. */
+static void stop_if_stray(void *data, const struct sandbox_entry *entry,
+                          const struct sandbox_answer *answer)
+{
+    struct runner *runner = data;
+
+    if (entry == NULL) {
+        if (answer->err.code != KNDL_OK)
+            kndl_log(KNDL_ERROR, "Sandboxes cannot be listed",
+                     KNDL_STR("why", answer->err.message));
+        return;
+    }
+    if (entry->state == SANDBOX_STOPPED)
+        return;
+    for (const struct session *session = runner->sessions; session != NULL; session = session->next)
+        if (strcmp(session->sandbox, entry->name) == 0)
+            return;
+    kndl_log(KNDL_WARNING, "a stray Sandbox is stopped", KNDL_STR("sandbox", entry->name));
+    sandbox_stop(runner->sandboxes, entry->name, STRAY_GRACE_MS, stray_stopped, NULL);
+}
+
 void session_adopt_all(struct runner *runner)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
@@ -160,4 +190,5 @@ void session_adopt_all(struct runner *runner)
             adopt_one(runner, entry->d_name);
     if (folder != NULL)
         closedir(folder);
+    sandbox_list(runner->sandboxes, stop_if_stray, runner);
 }

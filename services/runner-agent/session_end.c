@@ -20,7 +20,13 @@
 #include "kndl/loop.h"
 #include "kndl/mem.h"
 
-enum { EXIT_MS_MAX = 12000, STOP_GRACE_MS = 3000, STOP_TRIES_MAX = 5, AGAIN_MS = 1000 };
+enum {
+    EXIT_MS_MAX = 12000,
+    STOP_GRACE_MS = 3000,
+    STOP_TRIES_MAX = 5,
+    AGAIN_MS = 1000,
+    CLONE_MS_MAX = 20000
+};
 
 /* ----------------------------------------------------------------------------------- the report */
 
@@ -247,11 +253,20 @@ static void screen_captured(void *data, bool ok, struct kndl_slice text)
 {
     struct session *session = data;
 
+    session->is_capturing = false;
     if (ok && session->end.last_output.size == 0)
         kndl_buf_append(&session->end.last_output, text.data,
                         text.size < LAST_OUTPUT_BYTES_MAX ? text.size : LAST_OUTPUT_BYTES_MAX);
-    if (session->tmux != NULL && session->has_window)
-        end_claude(session);
+    end_claude(session);
+}
+
+void session_end_without_screen(struct session *session)
+{
+    if (!session->is_capturing)
+        return;
+    session->is_capturing = false;
+    session->has_window = false;
+    stop_tmux(session);
 }
 
 static void screen_read(void *data, const struct sandbox_exit *end)
@@ -279,11 +294,34 @@ static void read_screen(struct session *session)
                  session);
 }
 
+void session_end_now(struct session *session)
+{
+    bool is_exit = strcmp(session->end.reason_code, "claude_exited") == 0;
+
+    if (!session->is_end_waiting)
+        return;
+    session->is_end_waiting = false;
+    kndl_timer_free(kndl_steal(&session->timer));
+    if (session->has_window && session->tmux != NULL &&
+        session->end.cause != KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED) {
+        session->is_capturing = true;
+        tmux_command(session->tmux, "capture-pane -p -t s:claude", screen_captured, session);
+    } else if (session->has_window && session->tmux != NULL)
+        end_claude(session);
+    else if (is_exit)
+        read_screen(session);
+    else
+        stop_tmux(session);
+}
+
+static void clone_takes_long(void *data)
+{
+    session_end_now(data);
+}
+
 void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cause,
                      const char *reason_code, const char *reason)
 {
-    bool is_exit = strcmp(reason_code, "claude_exited") == 0;
-
     if (session->phase == SESSION_STOPPING || session->phase == SESSION_ENDED)
         return;
     kndl_log(KNDL_INFO, "a run ends", KNDL_STR("session", session->id),
@@ -297,13 +335,12 @@ void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cau
     kndl_timer_free(kndl_steal(&session->timer));
     kndl_secret_done(&session->setup_token);
     kndl_secret_done(&session->session_token);
-    if (session->has_window && session->tmux != NULL &&
-        cause != KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED)
-        tmux_command(session->tmux, "capture-pane -p -t s:claude", screen_captured, session);
-    else if (session->has_window && session->tmux != NULL)
-        end_claude(session);
-    else if (is_exit)
-        read_screen(session);
-    else
-        stop_tmux(session);
+    session->is_end_waiting = true;
+    if (session->is_cloning) {
+        /* A child still writes into the Workspace; but nobody waits for a clone that takes long. */
+        session->timer = kndl_timer_new(session->runner->loop, clone_takes_long, session);
+        kndl_timer_start(session->timer, CLONE_MS_MAX, 0);
+        return;
+    }
+    session_end_now(session);
 }

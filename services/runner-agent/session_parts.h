@@ -83,6 +83,9 @@ struct session {
     char pane[16];            /* "%1" */
     struct kndl_timer *timer; /* of the step or of the end, one at a time */
     unsigned tries;
+    bool is_cloning;     /* a child writes into the Workspace: an end waits for it */
+    bool is_capturing;   /* tmux is asked for the last screen */
+    bool is_end_waiting; /* … does so */
 
     struct spool *spool;
     struct forward *forward;
@@ -185,6 +188,12 @@ void session_spool(struct session *session, Kndl__Event__V1__Event *const *event
 void session_note(struct session *session, const char *code, const char *text);
 
 /* --- session_end.c */
+
+/* tmux went away while an end asked it for the last screen. */
+void session_end_without_screen(struct session *session);
+
+/* Goes on with an end that waited for a clone. */
+void session_end_now(struct session *session);
 
 /* The run is over, or goes on ending if it is already. Texts are copied. */
 void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cause,

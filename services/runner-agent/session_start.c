@@ -52,8 +52,13 @@ static void cloned(void *data, const struct sandbox_answer *answer)
     struct session *session = data;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
 
-    if (!session_goes_on(session))
+    session->is_cloning = false;
+    if (!session_leave(session))
         return;
+    if (session->phase != SESSION_STARTING) {
+        session_end_now(session);
+        return;
+    }
     if (answer->err.code != KNDL_OK) {
         session_fail_by_answer(session, answer, "repo_clone_failed");
         return;
@@ -80,6 +85,7 @@ static void start_clone(struct session *session, const char *url, struct kndl_sl
 
     session_path(session, "workspace", &directory);
     clone.directory = kndl_buf_text(&directory);
+    session->is_cloning = true;
     session_enter(session);
     workspace_clone(session->runner->sandboxes, &clone, NULL, cloned, session);
 }

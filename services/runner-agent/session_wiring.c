@@ -235,6 +235,8 @@ void session_tmux_gone(void *data, const struct kndl_error *why)
 
     kndl_log(KNDL_WARNING, "tmux is gone", KNDL_STR("session", session->id),
              KNDL_STR("why", why->message));
+    if (session->phase == SESSION_STOPPING)
+        session_end_without_screen(session);
     if (session->phase == SESSION_STOPPING || session->phase == SESSION_ENDED)
         return;
     session->has_window = false;
