@@ -1,0 +1,149 @@
+// People in real browsers, without dev login: Setup link → Owner → Invite → a second Member in
+// another browser, who sees only the Repos they may, and is out of an open Session page when access
+// is taken away while it streams. AC-01, AC-02, AC-07, AC-09, CL-01 in the browser.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Kndl } from '../harness/kndl.mjs';
+import { until } from '../harness/until.mjs';
+import { DESKTOP, launch, Page, PHONE } from './browser.mjs';
+
+const SETUP_TOKEN = 'sk-ant-oat01-people-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+let kndl;
+let browser;
+let ada;
+let grace;
+
+before(async () => {
+  kndl = await Kndl.start('web-people', {
+    env: { KNDL_DEV_LOGIN: 'off', KNDL_DEV_REPO_ACCESS_TTL_MS: '1500' },
+  });
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await kndl?.stop();
+});
+
+// Who is not signed in yet asks who they are; GitHub's page is not ours.
+async function open(viewport) {
+  const page = await Page.open(browser, kndl, { viewport });
+  page.expected.push(/status of 401/, /favicon/);
+  return page;
+}
+
+async function asAccount(page, login) {
+  await page.page.getByRole('link', { name: new RegExp(`^${login} `) }).click();
+}
+
+async function copyInvite(login) {
+  await ada.page.goto('/members');
+  await ada.page.getByLabel('GitHub login').fill(login);
+  await ada.page.getByRole('button', { name: 'Invite', exact: true }).click();
+  return (await ada.page.getByTestId('invite-link').textContent()).trim();
+}
+
+test('AC-01, AC-02: the Setup link makes the Owner', async () => {
+  const link = fs.readFileSync(path.join(kndl.facts.run_dir, 'setup/link'), 'utf8').trim();
+  ada = await open(DESKTOP);
+  await ada.page.goto(link);
+  await ada.page.getByText('has no Owner yet').waitFor();
+  await ada.screenshot('setup');
+  await ada.page.getByRole('button', { name: 'Sign in with GitHub and become the Owner' }).click();
+  await asAccount(ada, 'ada');
+  await ada.page.getByRole('link', { name: 'Members' }).click();
+  await ada.page.getByRole('list', { name: 'Members' }).getByText('Owner').waitFor();
+  assert.equal(new URL(ada.page.url()).hash, '');
+});
+
+test('AC-01: who has no Invite is told that the Hub is invite-only, and nothing else', async () => {
+  const stranger = await open(PHONE);
+  await stranger.page.goto('/');
+  await stranger.page.getByRole('button', { name: 'Sign in with GitHub' }).click();
+  await asAccount(stranger, 'stranger');
+  await stranger.page.getByText('You were not let in.').waitFor();
+  await stranger.page.getByText('This Hub is invite-only.').waitFor();
+  await stranger.checkLayout();
+  await stranger.screenshot('refused');
+  await stranger.close();
+});
+
+test('AC-09: an Invite lets the second Member in, in another browser', async () => {
+  const link = await copyInvite('grace');
+  await ada.page.getByRole('list', { name: 'Invites' }).getByText('grace').waitFor();
+  await ada.screenshot('invited');
+  grace = await open(PHONE);
+  await grace.page.goto(link);
+  await grace.page.getByText('You are invited.').waitFor();
+  await grace.checkLayout();
+  await grace.page.getByRole('button', { name: 'Accept with GitHub' }).click();
+  await asAccount(grace, 'grace');
+  await grace.page.getByRole('link', { name: 'Members' }).click();
+  await grace.page.getByText('you', { exact: true }).waitFor();
+  assert.equal(await grace.page.getByText('Invites').count(), 0);
+  await grace.checkLayout();
+  await grace.screenshot('members-phone');
+});
+
+test('CL-01: a machine is signed in by who says yes in the browser', async () => {
+  const child = kndl.spawnCli(['login']);
+  let said = '';
+  child.stdout.on('data', (chunk) => { said += chunk; });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const code = await until('the code is shown', () => /\/device#([A-Z]{4}-[A-Z]{4})/.exec(said)?.[1]);
+  await ada.page.goto(`/device#${code}`);
+  await ada.page.getByLabel('Code').getByText(code).waitFor();
+  await ada.screenshot('device');
+  await ada.page.getByRole('button', { name: 'Yes, sign it in' }).click();
+  await ada.page.getByText('is signed in as you').waitFor();
+  assert.equal(await ended, 0);
+  await ada.page.goto('/sign-ins');
+  await ada.page.getByText(/^kndl on /).waitFor();
+  await ada.page.getByText('this one').waitFor();
+  await ada.screenshot('sign-ins');
+});
+
+test('AC-05, AC-07: they see what they may, and are out while it streams', async () => {
+  await ada.page.goto('/setup-token');
+  await ada.page.getByLabel('Setup token', { exact: true }).fill(SETUP_TOKEN);
+  await ada.page.getByRole('button', { name: 'Save' }).click();
+  await ada.page.getByText('Saved.').waitFor();
+  const [{ id: hidden }] = await kndl.json('new', 'demo/notes', '--prompt', 'say hidden');
+  const [{ id }] = await kndl.json('new', 'demo/hello', '--prompt', 'hold');
+  await until('text is held', async () => (await kndl.anthropic.held()) > 0);
+
+  await grace.page.goto('/');
+  await grace.page.getByRole('link', { name: /demo\/hello/ }).first().waitFor();
+  assert.equal(await grace.page.getByText('demo/notes').count(), 0);
+  grace.expected.push(/status of 404/);
+  await grace.page.goto(`/sessions/${hidden}`);
+  await grace.page.getByText(/does not exist/).waitFor();
+  await grace.page.goto(`/sessions/${id}`);
+  const log = grace.page.getByRole('log', { name: 'Transcript' });
+  await log.getByText('hold').first().waitFor();
+  await grace.screenshot('watching');
+
+  await kndl.github.patch({ repos: { 3001: { collaborators: { grace: null } } } });
+  await grace.page.getByText(/does not exist/).waitFor({ timeout: 20 * 1000 });
+  assert.equal(await log.count(), 0);
+  await grace.screenshot('out');
+  assert.equal(await ada.page.goto(`/sessions/${id}`).then((answer) => answer.status()), 200);
+  await ada.page.getByRole('log', { name: 'Transcript' }).getByText('hold').first().waitFor();
+  await kndl.anthropic.release();
+});
+
+test('AC-09: a removed Member is at the door again', async () => {
+  await ada.page.goto('/members');
+  await ada.page.getByRole('button', { name: 'Remove grace' }).click();
+  await ada.page.getByRole('button', { name: 'Yes, remove grace' }).click();
+  await ada.page.getByRole('list', { name: 'Members' }).getByText('grace').waitFor({ state: 'detached' });
+  await grace.page.goto('/');
+  await grace.page.getByRole('button', { name: 'Sign in with GitHub' }).waitFor();
+  await grace.close();
+  await ada.close();
+});
