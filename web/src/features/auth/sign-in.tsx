@@ -79,9 +79,10 @@ export function SignIn() {
         <img src="/favicon.svg" alt="" className="size-10" />
         <h1 className="text-2xl font-semibold">kndl</h1>
       </div>
-      <p className="text-muted">{words[arrival.kind].text}</p>
-      {arrival.kind === 'refused' && (
-        <ErrorText>You were not let in. Ask the Owner of this Hub for an Invite to your GitHub login.</ErrorText>
+      {arrival.kind === 'refused' ? (
+        <ErrorText>{words.refused.text}</ErrorText>
+      ) : (
+        <p className="text-muted">{words[arrival.kind].text}</p>
       )}
       {arrival.kind === 'unavailable' && (
         <ErrorText>The Hub could not find out who you are. Try again in a minute.</ErrorText>
