@@ -30,10 +30,10 @@ after(async () => {
   await kndl?.stop();
 });
 
-// Who is not signed in yet asks who they are; GitHub's page is not ours.
+// Who is not signed in yet asks who they are.
 async function open(viewport) {
   const page = await Page.open(browser, kndl, { viewport });
-  page.expected.push(/status of 401/, /favicon/);
+  page.expected.push(/status of 401/);
   return page;
 }
 

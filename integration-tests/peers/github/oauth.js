@@ -36,6 +36,7 @@ function askWho(res, url, state) {
   });
   res.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
   res.end(`<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
 <title>Sign in to the stand-in for GitHub</title><h1>Who are you?</h1>
 <p>${escape(state.all.app.name)} wants to know who you are.</p><ul>${links.join('')}</ul></html>`);
 }
