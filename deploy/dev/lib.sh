@@ -52,7 +52,10 @@ claim_slot() {
     fi
   done
   [ "$n" -lt "$SLOT_COUNT" ] || fail "all $SLOT_COUNT slots below $SLOT_CLAIMS are taken"
-  printf '%s\n' "$slot" >"$DEV_DIR/slot"
+  [ "$slot" = "$(cat "$DEV_DIR/slot" 2>/dev/null)" ] && return
+  # In one step: another ./dev may read it now.
+  printf '%s\n' "$slot" >"$DEV_DIR/slot.$BASHPID"
+  mv "$DEV_DIR/slot.$BASHPID" "$DEV_DIR/slot"
 }
 
 # Sets SLOT and everything that follows from it.
