@@ -17,6 +17,9 @@
 /* A prompt that was taken begins its Turn within this, or the next one is handed over. */
 enum { TURN_EXPECTED_MS = 30 * 1000 };
 
+/* Longer ones nobody is asked. */
+enum { QUESTION_BYTES_MAX = 16 * 1024 };
+
 static int set_prompt(struct edit *edit, const char *prompt_id, int64_t state, const char *reason,
                       struct kndl_error *err)
 {
@@ -88,13 +91,17 @@ int edit_close_questions(struct edit *edit, const char *subagent_id, struct kndl
     return 0;
 }
 
+/* One that is longer than people are asked is an Event alone: a view must fit into one message. */
 static int on_question(struct edit *edit, const V1(Event) *event, struct kndl_error *err)
 {
     V1(Question) *question = event->question;
     size_t size = kndl__event__v1__question__get_packed_size(question);
-    uint8_t *data = kndl_arena_alloc(edit->arena, size);
     struct kndl_rows rows;
+    uint8_t *data;
 
+    if (size > QUESTION_BYTES_MAX)
+        return 0;
+    data = kndl_arena_alloc(edit->arena, size);
     kndl__event__v1__question__pack(question, data);
     if (edit_exec(edit, "ask_question", &rows, err, kndl_db_text(edit->session.id),
                   kndl_db_text(question->id), kndl_db_i64(event->run),

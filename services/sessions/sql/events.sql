@@ -39,10 +39,12 @@ SELECT last_seq, view_version FROM sessions.session
 WHERE id = $2 AND repo_id = ANY ($1::bigint[]);
 
 -- name: ask_question
--- A repeat changes nothing.
+-- A repeat changes nothing, nor does one more than anybody could answer: what is open is read with
+-- each view and must fit into one message.
 INSERT INTO sessions.question
     (session_id, id, run, subagent_id, asked_at_ms, asked_count, data)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+SELECT $1::text, $2::text, $3::bigint, $4::text, $5::bigint, $6::bigint, $7::bytea
+WHERE (SELECT count(*) FROM sessions.question WHERE session_id = $1 AND state < 3) < 8
 ON CONFLICT (session_id, id) DO NOTHING;
 
 -- name: find_question
@@ -60,8 +62,10 @@ SELECT id, subagent_id, asked_at_ms, data, state FROM sessions.question
 WHERE session_id = $1 AND state < 3 ORDER BY asked_at_ms, id;
 
 -- name: start_subagent
+-- Those that run are read with each view and at each start and end: not more than 64, in few words.
 INSERT INTO sessions.subagent (session_id, id, agent_type, description, is_running)
-VALUES ($1, $2, $3, $4, true)
+SELECT $1::text, $2::text, left($3::text, 60), left($4::text, 240), true
+WHERE (SELECT count(*) FROM sessions.subagent WHERE session_id = $1 AND is_running) < 64
 ON CONFLICT (session_id, id)
 DO UPDATE SET is_running = true, agent_type = excluded.agent_type,
               description = excluded.description;

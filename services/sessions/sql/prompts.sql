@@ -18,8 +18,12 @@ SELECT id, place, masked, state, reason, queued_at_ms, is_taken, maybe_sent, run
 FROM sessions.prompt WHERE session_id = $1 AND place = 1;
 
 -- name: waiting_prompts
--- $1 Session. Those that are queued or handed, in order.
-SELECT id, place, masked, state, reason, queued_at_ms, is_taken, maybe_sent, run
+-- $1 Session. Those that are queued or handed, in order, for a view, which is one message: the first
+-- 80 KiB of text whole, then the beginnings.
+SELECT id, place,
+       CASE WHEN sum(octet_length(masked)) OVER (ORDER BY place) <= 80 * 1024 THEN masked
+            ELSE left(masked, 200) || '…' END,
+       state, reason, queued_at_ms, is_taken, maybe_sent, run
 FROM sessions.prompt WHERE session_id = $1 AND state IN (1, 2) ORDER BY place;
 
 -- name: set_prompt

@@ -158,6 +158,85 @@ static void handles_that_claude_code_never_made_are_passed_over(void **state)
     assert_string_equal(events[2]->text->text, "after them");
 }
 
+/* What code in a Sandbox can make the mod say may not make its Session unreadable, nor the Hub
+ * slow: a view is one message. */
+static void a_flood_of_subagents_and_questions_leaves_a_view_that_fits(void **state)
+{
+    enum { FLOOD = 400, VIEW_BYTES_MAX = 300 * 1024 };
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    Kndl__Event__V1__Event *said[2 * FLOOD];
+    static char text[12 * 1024 + 1];
+    struct view view;
+    size_t bytes = 0;
+
+    memset(text, 'x', sizeof text - 1);
+    for (size_t i = 0; i < FLOOD; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "flood%zu", i);
+        said[i] = stage_subagent(stage, name);
+        said[i]->subagent_started->description = text;
+        said[i]->subagent_started->agent_type = text;
+        said[FLOOD + i] = stage_question(stage, name);
+        said[FLOOD + i]->question->questions[0]->question = text;
+    }
+    assert_int_equal(stage_append(stage, "r1", id, 1, said, 2 * FLOOD), 2 * FLOOD + 1);
+    view = stage_view(stage, id);
+    assert_true(view.subagent_count > 0 && view.question_count > 0);
+    for (size_t i = 0; i < view.subagent_count; i++)
+        bytes += kndl__sessions__v1__subagent__get_packed_size(view.subagents[i]);
+    for (size_t i = 0; i < view.question_count; i++)
+        bytes += kndl__sessions__v1__open_question__get_packed_size(view.questions[i]);
+    assert_true(bytes < VIEW_BYTES_MAX);
+}
+
+static void a_question_longer_than_people_are_asked_is_an_event_alone(void **state)
+{
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    Kndl__Event__V1__Event *said[] = {stage_question(stage, "long"),
+                                      stage_question(stage, "short")};
+    static char text[100 * 1024 + 1];
+    Kndl__Event__V1__Event **events;
+
+    memset(text, 'x', sizeof text - 1);
+    said[0]->question->questions[0]->question = text;
+    assert_int_equal(stage_append(stage, "r1", id, 1, said, 2), 3);
+    assert_int_equal(stage_events(stage, id, &events), 4);
+    assert_int_equal(stage_view(stage, id).question_count, 1);
+    assert_string_equal(stage_view(stage, id).questions[0]->question->id, "short");
+}
+
+static void a_queue_of_the_longest_prompts_leaves_a_view_that_fits(void **state)
+{
+    enum { PROMPT_BYTES = 64 * 1024, QUEUE_BYTES_MAX = 200 * 1024 };
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    char *text = kndl_arena_alloc(stage->arena, PROMPT_BYTES + 1);
+    struct view view;
+    size_t bytes = 0;
+
+    memset(text, 'x', PROMPT_BYTES);
+    for (int i = 0; i < QUEUE_COUNT_MAX; i++) {
+        Kndl__Sessions__V1__QueuedPrompt *queued;
+        char request[32];
+        const struct asked asked = {"ada", id, request};
+
+        snprintf(request, sizeof request, "long%d", i);
+        assert_int_equal(store_append_prompt(stage->store, stage->arena, &asked, text,
+                                             kndl_slice("s", 1), &queued, &stage->changes,
+                                             &stage->err),
+                         0);
+    }
+    view = stage_view(stage, id);
+    assert_int_equal(view.queue_count, QUEUE_COUNT_MAX);
+    assert_int_equal(strlen(view.queue[0]->text), PROMPT_BYTES);
+    for (size_t i = 0; i < view.queue_count; i++)
+        bytes += kndl__sessions__v1__queued_prompt__get_packed_size(view.queue[i]);
+    assert_true(bytes < QUEUE_BYTES_MAX);
+}
+
 /* What a run says after it was settled is history and changes nothing (decisions 5). */
 static void late_events_of_an_older_run_are_history_alone(void **state)
 {
@@ -490,6 +569,9 @@ int main(void)
         cmocka_unit_test(a_batch_with_an_older_mod_token_stores_nothing),
         cmocka_unit_test(a_runner_appends_to_its_own_sessions_alone),
         cmocka_unit_test(a_runner_cannot_tell_a_state),
+        cmocka_unit_test(a_flood_of_subagents_and_questions_leaves_a_view_that_fits),
+        cmocka_unit_test(a_question_longer_than_people_are_asked_is_an_event_alone),
+        cmocka_unit_test(a_queue_of_the_longest_prompts_leaves_a_view_that_fits),
         cmocka_unit_test(handles_that_claude_code_never_made_are_passed_over),
         cmocka_unit_test(late_events_of_an_older_run_are_history_alone),
         cmocka_unit_test(ev_02_a_prompt_is_handed_and_then_delivered),
