@@ -76,6 +76,8 @@ enum claude_block { CLAUDE_TEXT, CLAUDE_THINKING, CLAUDE_TOOL };
 struct claude_links {
     /* The id of the prompt in Claude Code's hands, if this row is it. */
     const char *(*match_prompt)(void *data, const char *text, bool was_typed);
+    /* The id of the prompt whose text began this Turn; its row may still come. */
+    const char *(*match_turn)(void *data, const char *text);
     /* The block whose text streamed and is now whole: the oldest of that thread and kind. */
     const char *(*match_block)(void *data, const char *subagent_id, enum claude_block kind,
                                const char *tool_use_id);

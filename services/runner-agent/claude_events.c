@@ -85,6 +85,21 @@ static char *sentence(const struct kndl_value *value, struct kndl_arena *arena)
 
 /* --------------------------------------------------------------------------------- Turns */
 
+/* The prompt's row came just before; where it did not, the text tells. What the spool did not take
+ * is read again, and means the same then. */
+static char *prompt_of_turn(struct claude_reader *reader, const char *turn_id, const char *text,
+                            struct kndl_arena *arena)
+{
+    const char *known = claude_known_prompt(reader, turn_id);
+
+    if (known == NULL && reader->started_prompt != NULL)
+        known = reader->started_prompt;
+    if (known == NULL)
+        known = reader->links.match_turn(reader->links.data, text);
+    claude_know_prompt(reader, turn_id, known);
+    return kndl_arena_copy(arena, known);
+}
+
 static void read_turn_start(struct claude_reader *reader, const struct kndl_value *value,
                             struct kndl_arena *arena, struct claude_news *news)
 {
@@ -97,12 +112,7 @@ static void read_turn_start(struct claude_reader *reader, const struct kndl_valu
     started = kndl_arena_alloc(arena, sizeof *started);
     kndl__event__v1__turn_started__init(started);
     started->turn_id = word(kndl_json_get(value, "turnId"), arena);
-    /* The prompt's row came just before; where it did not, the text tells. */
-    if (reader->started_prompt != NULL)
-        started->prompt_id = kndl_arena_copy(arena, reader->started_prompt);
-    else
-        started->prompt_id =
-            kndl_arena_copy(arena, reader->links.match_prompt(reader->links.data, text, false));
+    started->prompt_id = prompt_of_turn(reader, started->turn_id, text, arena);
     free(kndl_steal(&reader->started_prompt));
     free(kndl_steal(&reader->api_error));
 

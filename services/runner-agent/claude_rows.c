@@ -90,6 +90,37 @@ static void add_prompt(const struct row *row, const char *text, const char *prom
     news->prompt_id = prompt->prompt_id;
 }
 
+const char *claude_known_prompt(const struct claude_reader *reader, const char *id)
+{
+    for (size_t i = 0; i < CLAUDE_KNOWN_MAX; i++)
+        if (id[0] != '\0' && strcmp(reader->known[i].id, id) == 0)
+            return reader->known[i].prompt_id;
+    return NULL;
+}
+
+void claude_know_prompt(struct claude_reader *reader, const char *id, const char *prompt_id)
+{
+    struct claude_known *known;
+
+    if (prompt_id[0] == '\0' || claude_known_prompt(reader, id) != NULL ||
+        strlen(id) >= sizeof known->id || strlen(prompt_id) >= sizeof known->prompt_id)
+        return;
+    known = &reader->known[reader->known_at++ % CLAUDE_KNOWN_MAX];
+    memcpy(known->id, id, strlen(id) + 1);
+    memcpy(known->prompt_id, prompt_id, strlen(prompt_id) + 1);
+}
+
+static const char *prompt_of_row(struct claude_reader *reader, const struct row *row,
+                                 const char *text, bool was_typed)
+{
+    const char *known = claude_known_prompt(reader, row->uuid);
+
+    if (known == NULL)
+        known = reader->links.match_prompt(reader->links.data, text, was_typed);
+    claude_know_prompt(reader, row->uuid, known);
+    return known;
+}
+
 static void read_prompt(struct claude_reader *reader, const struct row *row,
                         struct kndl_arena *arena, struct claude_news *news)
 {
@@ -102,10 +133,12 @@ static void read_prompt(struct claude_reader *reader, const struct row *row,
 
     append_text(row->content, &text);
     if ((is_ours || was_typed) && row->subagent_id[0] == '\0')
-        prompt_id = reader->links.match_prompt(reader->links.data, kndl_buf_text(&text), was_typed);
-    if (is_ours || prompt_id[0] != '\0')
+        prompt_id = prompt_of_row(reader, row, kndl_buf_text(&text), was_typed);
+    /* Whatever runs in the Sandbox can post a row that looks like ours: what nobody queued through
+     * kndl is not shown as if it had been. */
+    if (prompt_id[0] != '\0')
         origin = KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_PERSON;
-    else if (was_typed)
+    else if (is_ours || was_typed)
         origin = KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_TERMINAL;
     add_prompt(row, kndl_buf_text(&text), prompt_id, origin, arena, news);
     if (prompt_id[0] != '\0') {

@@ -12,6 +12,7 @@ enum {
     CLAUDE_ASKED_MAX = 8,
     CLAUDE_OPTIONS_MAX = 16,
     CLAUDE_QUESTIONS_MAX = 16, /* open at once */
+    CLAUDE_KNOWN_MAX = 16,     /* rows and Turns whose prompt is remembered */
     CLAUDE_STEERS_MAX = 8,     /* texts that wait in Claude Code's own queue */
 };
 
@@ -21,6 +22,12 @@ struct claude_question {
     size_t count;
 };
 
+/* A row or a Turn that was read, and which prompt it was. */
+struct claude_known {
+    char id[64];
+    char prompt_id[64];
+};
+
 struct claude_reader {
     struct claude_links links;
     struct claude_question questions[CLAUDE_QUESTIONS_MAX];
@@ -28,7 +35,9 @@ struct claude_reader {
     char *queued[CLAUDE_STEERS_MAX];
     size_t queued_at;
     char *started_prompt; /* its row came; the Turn that it starts is next */
-    char *api_error;      /* what Claude Code said instead of an answer, in this Turn */
+    struct claude_known known[CLAUDE_KNOWN_MAX];
+    size_t known_at;
+    char *api_error; /* what Claude Code said instead of an answer, in this Turn */
 };
 
 Kndl__Event__V1__Event *claude_add_event(struct claude_news *news, struct kndl_arena *arena);
@@ -38,6 +47,11 @@ void claude_add_note(struct claude_news *news, struct kndl_arena *arena, const c
 
 /* A copy of at most so many bytes, cut at a character's edge; *ret_full is 0 if it is whole. */
 char *claude_cut(const char *text, size_t most, struct kndl_arena *arena, int64_t *ret_full);
+
+/* The prompt of a row's or Turn's id that was read before; NULL: it was not. */
+const char *claude_known_prompt(const struct claude_reader *reader, const char *id);
+/* Remembers it; "" is nothing to remember. */
+void claude_know_prompt(struct claude_reader *reader, const char *id, const char *prompt_id);
 
 /* A session.append event. */
 void claude_read_row(struct claude_reader *reader, const struct kndl_value *row,

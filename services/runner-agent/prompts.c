@@ -356,18 +356,39 @@ static bool is_same(const char *row, const struct kndl_secret *text, bool was_ty
     return was_typed ? is_same_typed(row, known) : strcmp(row, known) == 0;
 }
 
-const char *prompts_match(struct prompts *prompts, const char *text, bool was_typed)
+static bool is_unseen(const struct prompts *prompts, const char *text, bool was_typed)
+{
+    return was_typed == prompts->unseen.was_typed &&
+           is_same(text, &prompts->unseen.text, was_typed);
+}
+
+static bool is_in_hand(const struct prompts *prompts, const char *text, bool was_typed)
 {
     bool may_be_typed = prompts->state == TYPED || prompts->state == FILLING || prompts->was_typed;
 
-    if (was_typed == prompts->unseen.was_typed && is_same(text, &prompts->unseen.text, was_typed)) {
+    return is_same(text, &prompts->text, was_typed) && (!was_typed || may_be_typed) &&
+           (prompts->state != SETTLED || prompts->outcome == OUTCOME(STARTED));
+}
+
+const char *prompts_match(struct prompts *prompts, const char *text, bool was_typed)
+{
+    if (is_unseen(prompts, text, was_typed)) {
         kndl_secret_done(&prompts->unseen.text);
         return prompts->unseen.id;
     }
-    if (!is_same(text, &prompts->text, was_typed) || (was_typed && !may_be_typed) ||
-        (prompts->state == SETTLED && prompts->outcome != OUTCOME(STARTED)))
+    if (!is_in_hand(prompts, text, was_typed))
         return "";
     prompts->was_seen = true;
+    settle_as(prompts, OUTCOME(STARTED), "");
+    return prompts->id;
+}
+
+const char *prompts_of_turn(struct prompts *prompts, const char *text)
+{
+    if (is_unseen(prompts, text, false))
+        return prompts->unseen.id;
+    if (!is_in_hand(prompts, text, false))
+        return "";
     settle_as(prompts, OUTCOME(STARTED), "");
     return prompts->id;
 }

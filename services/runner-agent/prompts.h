@@ -62,6 +62,9 @@ void prompts_hand(struct prompts *prompts, const Kndl__Runner__V1__HandPromptReq
 /* Is this row the prompt in hand? Its id, and it is started; else "". */
 const char *prompts_match(struct prompts *prompts, const char *text, bool was_typed);
 
+/* Is this the text of the Turn that starts? As prompts_match(), but the row is still expected. */
+const char *prompts_of_turn(struct prompts *prompts, const char *text);
+
 /* sessions knows what became of it. */
 void prompts_reported(struct prompts *prompts, const char *prompt_id);
 

@@ -15,6 +15,13 @@ static const char *match_prompt(void *data, const char *text, bool was_typed)
     return prompts_match(session->prompts, text, was_typed);
 }
 
+static const char *match_turn(void *data, const char *text)
+{
+    struct session *session = data;
+
+    return prompts_of_turn(session->prompts, text);
+}
+
 static const char *match_block(void *data, const char *subagent_id, enum claude_block kind,
                                const char *tool_use_id)
 {
@@ -126,8 +133,8 @@ int session_open_parts(struct session *session, struct kndl_error *err)
     session->orders = orders_new();
     session->deltas = deltas_new(&(struct deltas_options){runner->loop, kndl_buf_text(&prefix),
                                                           session_send_deltas, session});
-    session->reader =
-        claude_reader_new(&(struct claude_links){match_prompt, match_block, answered_by, session});
+    session->reader = claude_reader_new(
+        &(struct claude_links){match_prompt, match_turn, match_block, answered_by, session});
     session->prompts = prompts_new(&(struct prompts_options){.loop = runner->loop,
                                                              .disk = runner->disk,
                                                              .orders = session->orders,

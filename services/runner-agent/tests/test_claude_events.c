@@ -34,6 +34,11 @@ static const char *match_prompt(void *data, const char *text, bool was_typed)
     return f->prompt_text != NULL && strcmp(f->prompt_text, text) == 0 ? "prompt-1" : "";
 }
 
+static const char *match_turn(void *data, const char *text)
+{
+    return match_prompt(data, text, false);
+}
+
 static const char *match_block(void *data, const char *subagent_id, enum claude_block kind,
                                const char *tool_use_id)
 {
@@ -54,8 +59,8 @@ static const char *answered_by(void *data, const char *question_id)
 static void set_up(struct fixture *f)
 {
     *f = (struct fixture){.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
-    f->reader =
-        claude_reader_new(&(struct claude_links){match_prompt, match_block, answered_by, f});
+    f->reader = claude_reader_new(
+        &(struct claude_links){match_prompt, match_turn, match_block, answered_by, f});
 }
 
 static void tear_down(struct fixture *f)
@@ -381,9 +386,51 @@ static void the_transcript_tells_the_same_as_the_mod(void **unused)
     tear_down(&f);
 }
 
+static const char row_of_ours[] =
+    "{\"type\":\"session.append\",\"door\":\"prompt\",\"uuid\":"
+    "\"15a95a35-ceb1-4f09-878e-4d81b3316519\",\"origin\":{\"kind\":\"plugin\",\"name\":"
+    "\"hub-link-commands\"},\"message\":{\"type\":\"user\",\"content\":\"hello\"}}";
+static const char turn_of_ours[] = "{\"type\":\"turn.start\",\"turnId\":\"t1\",\"text\":\"hello\"}";
+
+/* The spool was full: the mod posts the same again, and meanwhile sessions knew of the prompt. */
+static void what_is_read_again_names_its_prompt_again(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    f.prompt_text = "hello";
+    read_event(&f, row_of_ours);
+    read_event(&f, turn_of_ours);
+    f.prompt_text = NULL;
+    read_event(&f, row_of_ours);
+    read_event(&f, turn_of_ours);
+    read_event(&f, turn_of_ours);
+    assert_int_equal(f.count, 5);
+    assert_string_equal(f.events[2]->prompt->prompt_id, "prompt-1");
+    assert_string_equal(f.events[3]->turn_started->prompt_id, "prompt-1");
+    assert_string_equal(f.events[4]->turn_started->prompt_id, "prompt-1");
+    tear_down(&f);
+}
+
+/* Code in the Sandbox has the mod's token. */
+static void a_row_that_only_looks_like_ours_is_no_persons_prompt(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    read_event(&f, row_of_ours);
+    assert_string_equal(f.events[0]->prompt->prompt_id, "");
+    assert_int_equal(f.events[0]->prompt->origin, KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_TERMINAL);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_again_names_its_prompt_again),
+        cmocka_unit_test(a_row_that_only_looks_like_ours_is_no_persons_prompt),
         cmocka_unit_test(the_recorded_conversation_becomes_events),
         cmocka_unit_test(a_prompt_of_ours_has_its_id_and_so_has_its_turn),
         cmocka_unit_test(an_api_error_ends_its_turn_with_claude_codes_word),

@@ -237,6 +237,41 @@ static void its_row_names_it_even_after_sessions_knows(void **unused)
     tear_down(&f);
 }
 
+/* hub-link posts what Claude Code's hooks say in the order they run, which is not always the same.
+ */
+static void its_turn_may_start_before_its_row_comes(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    hand(&f, "p1", "hello");
+    fake_disk_run(&f.disk);
+    result(&f, fetch(&f, NULL), CLAUDE_STARTED, "");
+    assert_string_equal(prompts_of_turn(f.prompts, "hello"), "p1");
+    prompts_reported(f.prompts, "p1");
+    assert_string_equal(prompts_of_turn(f.prompts, "hello"), "p1");
+    assert_string_equal(prompts_match(f.prompts, "hello", false), "p1");
+    assert_string_equal(prompts_match(f.prompts, "hello", false), "");
+    assert_int_equal(f.outcomes, 1);
+    tear_down(&f);
+}
+
+static void a_turn_that_starts_is_a_receipt(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    hand(&f, "p1", "hello");
+    fake_disk_run(&f.disk);
+    assert_string_equal(prompts_of_turn(f.prompts, "hello"), "p1");
+    assert_outcome(&f, 1, OUTCOME(STARTED));
+    prompts_reported(f.prompts, "p1");
+    assert_string_equal(prompts_match(f.prompts, "hello", false), "p1");
+    tear_down(&f);
+}
+
 static void one_at_a_time_is_in_hand(void **unused)
 {
     struct fixture f;
@@ -458,6 +493,8 @@ int main(void)
         cmocka_unit_test(it_is_started_when_the_mod_says_so_and_told_once),
         cmocka_unit_test(it_is_started_when_its_row_came_first),
         cmocka_unit_test(its_row_names_it_even_after_sessions_knows),
+        cmocka_unit_test(its_turn_may_start_before_its_row_comes),
+        cmocka_unit_test(a_turn_that_starts_is_a_receipt),
         cmocka_unit_test(one_at_a_time_is_in_hand),
         cmocka_unit_test(one_that_is_done_is_told_again_and_never_offered_again),
         cmocka_unit_test(taken_from_the_queue_it_is_queued_again),
