@@ -57,7 +57,7 @@ export class Page {
     this.expected.push(/status of 401/); // who is not signed in yet asks who they are
     await this.page.goto('/');
     await this.page.getByLabel('GitHub login').fill(login);
-    await this.page.getByRole('button', { name: 'Sign in' }).click();
+    await this.page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await this.page.getByRole('link', { name: 'New Session' }).first().waitFor();
     this.expected.pop();
   }
