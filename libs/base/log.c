@@ -101,6 +101,14 @@ static void append_field(struct kndl_buf *line, const struct kndl_field *field)
     }
 }
 
+static bool has_field(const struct kndl_field *fields, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void kndl_log_fields(enum kndl_level level, const char *message, const struct kndl_field *fields,
                      size_t count)
 {
@@ -115,9 +123,9 @@ void kndl_log_fields(enum kndl_level level, const char *message, const struct kn
     append_member(&line, "message", message);
     for (size_t i = 0; i < count; i++)
         append_field(&line, &fields[i]);
-    if (current_trace != NULL)
+    if (current_trace != NULL && !has_field(fields, count, "trace"))
         append_member(&line, "trace", current_trace);
-    if (current_actor != NULL)
+    if (current_actor != NULL && !has_field(fields, count, "actor"))
         append_member(&line, "actor", current_actor);
     kndl_buf_append_text(&line, "}\n");
 

@@ -46,5 +46,8 @@ void kndl_log_fields(enum kndl_level level, const char *message, const struct kn
 /* Names the process in every line; lines below `least` are not written. Once, at the start. */
 void kndl_log_open(const char *service, enum kndl_level least);
 
-/* Puts trace and actor into this thread's lines until called with NULLs. Borrowed. */
+/*
+ * Puts trace and actor into this thread's lines until called with NULLs. Borrowed. A line with a
+ * field of that name keeps its own: what is answered later is told of on another call's thread.
+ */
 void kndl_log_context(const char *trace, const char *actor);

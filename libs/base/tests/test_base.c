@@ -60,25 +60,45 @@ static void an_id_is_26_characters_and_maps_to_one_uuid(void **unused)
     assert_false(kndl_id_is_valid("a"));
 }
 
-static void a_log_line_is_one_line_whatever_the_value(void **unused)
+/* What `fields` make of a line. */
+static void write_line(char text[4096], const struct kndl_field *fields, size_t count)
 {
-    char text[4096];
     int pipe_fds[2];
     int kept = dup(STDERR_FILENO);
 
-    (void)unused;
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
     dup2(pipe_fds[1], STDERR_FILENO);
-    kndl_log(KNDL_INFO, "tried", KNDL_STR("value", "a\r\n\x1b[31m\xff\xe2\x80\xa8\"b\\"));
+    kndl_log_fields(KNDL_INFO, "tried", fields, count);
     dup2(kept, STDERR_FILENO);
     close(kept);
-    ssize_t size = read(pipe_fds[0], text, sizeof text - 1);
+    ssize_t size = read(pipe_fds[0], text, 4095);
     assert_true(size > 0);
     text[size] = '\0';
-    assert_ptr_equal(strchr(text, '\n'), text + size - 1);
-    assert_non_null(strstr(text, "a\\u000d\\u000a\\u001b[31m\\ufffd\\ufffd\\\"b\\\\"));
     close(pipe_fds[0]);
     close(pipe_fds[1]);
+}
+
+static void a_log_line_is_one_line_whatever_the_value(void **unused)
+{
+    char text[4096];
+
+    (void)unused;
+    write_line(text, &KNDL_STR("value", "a\r\n\x1b[31m\xff\xe2\x80\xa8\"b\\"), 1);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_non_null(strstr(text, "a\\u000d\\u000a\\u001b[31m\\ufffd\\ufffd\\\"b\\\\"));
+}
+
+static void a_log_line_names_one_trace_and_its_own_before_the_threads(void **unused)
+{
+    char text[4096];
+
+    (void)unused;
+    kndl_log_context("of-the-thread", "person/ada");
+    write_line(text, &KNDL_STR("trace", "of-the-line"), 1);
+    kndl_log_context(NULL, NULL);
+    assert_non_null(strstr(text, "\"trace\":\"of-the-line\""));
+    assert_null(strstr(text, "of-the-thread"));
+    assert_non_null(strstr(text, "\"actor\":\"person/ada\""));
 }
 
 static void a_missing_variable_is_named(void **unused)
@@ -107,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_is_closed_once_however_often_one_closes),
         cmocka_unit_test(an_id_is_26_characters_and_maps_to_one_uuid),
         cmocka_unit_test(a_log_line_is_one_line_whatever_the_value),
+        cmocka_unit_test(a_log_line_names_one_trace_and_its_own_before_the_threads),
         cmocka_unit_test(a_missing_variable_is_named),
     };
 
