@@ -392,9 +392,14 @@ int sockets_count(const struct gateway *gateway, const char *person)
     return count;
 }
 
-void sockets_check(struct gateway *gateway)
+void sockets_check(struct gateway *gateway, const char *person_id)
 {
     for (struct socket *socket = gateway->sockets->first; socket != NULL; socket = socket->next) {
+        if (person_id[0] != '\0' && strcmp(socket->principal.id, person_id) != 0)
+            continue;
+        /* An answer that is on its way may be older than the fact. */
+        ask_cancel(socket->credential);
+        socket->credential = NULL;
         check_credential(socket);
         if (socket->watch != NULL)
             watch_check(socket->watch);

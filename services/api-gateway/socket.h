@@ -72,8 +72,8 @@ void socket_frame(struct kndl_web_socket *web, struct kndl_slice frame, void *so
 void socket_drained(struct kndl_web_socket *web, void *socket);
 void socket_closed(struct kndl_web_socket *web, void *socket);
 
-/* Somebody's access or sign-in changed: every socket asks again. */
-void sockets_check(struct gateway *gateway);
+/* A person's access or sign-in changed: their sockets ask again. "": everybody's do. */
+void sockets_check(struct gateway *gateway, const char *person_id);
 
 /* Sends all away, to come back to another copy. */
 void sockets_dismiss(struct gateway *gateway);

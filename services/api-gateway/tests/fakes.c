@@ -300,12 +300,26 @@ void fake_live(const char *session_id, enum kndl_live what, const ProtobufCMessa
     kndl_buf_done(&data);
 }
 
-void fake_fact(const char *owner, const char *what)
+static void publish_fact(const char *owner, const char *what, struct kndl_slice data)
 {
     char subject[128];
     char wildcard[128];
 
     snprintf(subject, sizeof subject, "kndl.fact.%s.%s", owner, what);
     snprintf(wildcard, sizeof wildcard, "kndl.fact.%s.*", owner);
-    publish(subject, wildcard, (struct kndl_slice){0});
+    publish(subject, wildcard, data);
+}
+
+void fake_fact(const char *owner, const char *what)
+{
+    publish_fact(owner, what, (struct kndl_slice){0});
+}
+
+void fake_fact_of(const char *owner, const char *what, const ProtobufCMessage *message)
+{
+    struct kndl_buf data = {0};
+
+    fake_pack(&data, message);
+    publish_fact(owner, what, kndl_buf_slice(&data));
+    kndl_buf_done(&data);
 }

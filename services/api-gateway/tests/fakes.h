@@ -40,6 +40,7 @@ void fake_release(void);
 /* Publishes; to those who subscribed. From any thread. */
 void fake_live(const char *session_id, enum kndl_live what, const ProtobufCMessage *message);
 void fake_fact(const char *owner, const char *what);
+void fake_fact_of(const char *owner, const char *what, const ProtobufCMessage *message);
 
 /* How many subscriptions of a kind are open. */
 int fake_subscriptions(void);

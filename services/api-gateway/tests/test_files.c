@@ -150,6 +150,48 @@ static void hidden_files_and_links_are_left_out(void **state)
     assert_int_equal(get(f, "/assets/..%2f..%2fetc/passwd", NULL, &head, &body), 400);
 }
 
+/* faults.md 37: never a file from elsewhere, however the path is spelt. */
+static void no_spelling_of_a_path_leads_out_of_the_page(void **state)
+{
+    static const char *const paths[] = {
+        "/../etc/passwd",
+        "/assets/../../etc/passwd",
+        "/%2e%2e/etc/passwd",
+        "/%2e%2e%2fetc%2fpasswd",
+        "/..%c0%af..%c0%afetc/passwd",
+        "/%c0%ae%c0%ae/etc/passwd",
+        "/..\\..\\etc\\passwd",
+        "/%5c..%5cetc",
+        "//etc/passwd",
+        "/assets//etc/passwd",
+        "/etc%00.html",
+        "/.git/HEAD",
+        "/%2egit/HEAD",
+        "/assets/.hidden",
+        "/./.env",
+    };
+    struct fixture *f = *state;
+    char longest[4096];
+    BUF head = {0};
+    BUF body = {0};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        kndl_buf_clear(&body);
+        int status = get(f, paths[i], NULL, &head, &body);
+
+        /* A path of the page's own form is the page; anything else is refused. */
+        if (status == 200)
+            assert_string_equal(body.data, "this is index.html");
+        else
+            assert_true(status == 400 || status == 404);
+        assert_null(strstr(kndl_buf_text(&body), "root:"));
+    }
+    memset(longest, 'a', sizeof longest);
+    longest[0] = '/';
+    longest[sizeof longest - 1] = '\0';
+    assert_true(get(f, longest, NULL, &head, &body) != 500);
+}
+
 #define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -159,6 +201,7 @@ int main(void)
         WITH_GATEWAY(a_known_etag_is_not_sent_again),
         WITH_GATEWAY(paths_of_the_pages_own_are_the_page),
         WITH_GATEWAY(hidden_files_and_links_are_left_out),
+        WITH_GATEWAY(no_spelling_of_a_path_leads_out_of_the_page),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -496,6 +496,23 @@ static void a_sign_in_that_is_over_ends_the_socket(void **state)
     close(fd);
 }
 
+static void a_fact_about_one_person_makes_their_sockets_ask_and_no_others(void **state)
+{
+    Kndl__RepoAccess__V1__Changed changed = KNDL__REPO_ACCESS__V1__CHANGED__INIT;
+    struct fixture *f = *state;
+    int fd = connect_socket(f);
+    int asked = fake_count("Authenticate");
+
+    changed.person_id = (char *)"bob";
+    fake_fact_of("repo_access", "people", &changed.base);
+    fixture_sync(f);
+    assert_int_equal(fake_count("Authenticate"), asked);
+    changed.person_id = (char *)"ada";
+    fake_fact_of("repo_access", "people", &changed.base);
+    fixture_wait_asked("Authenticate", asked + 1);
+    close(fd);
+}
+
 static void while_sessions_is_away_the_view_stays_and_catches_up(void **state)
 {
     struct fixture *f = *state;
@@ -661,6 +678,7 @@ int main(void)
         WITH_GATEWAY(who_may_not_see_it_gets_the_owners_words),
         WITH_GATEWAY(losing_access_ends_the_channel),
         WITH_GATEWAY(a_sign_in_that_is_over_ends_the_socket),
+        WITH_GATEWAY(a_fact_about_one_person_makes_their_sockets_ask_and_no_others),
         WITH_GATEWAY(while_sessions_is_away_the_view_stays_and_catches_up),
         WITH_GATEWAY(what_does_not_fit_is_sent_when_there_is_room),
         WITH_GATEWAY(frames_that_no_page_sends_end_the_socket),
