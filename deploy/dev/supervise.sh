@@ -3,9 +3,17 @@
 
 ask() { "$DEV_BUILD/bin/kndl-supervisor" --ask "$SOCKET" "$1"; }
 
+# Asked of /proc, so that it can be ended even if its program was deleted meanwhile.
+supervisor_lives() {
+  local pid
+  pid=$(cat "$DEV_DIR/run/supervisor.pid" 2>/dev/null) || return 1
+  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "kndl-supervisor $DEV_DIR/plan "
+}
+
 is_up() { [ -S "$SOCKET" ] && ask status >/dev/null 2>&1; }
 
 supervisor_start() {
+  ! supervisor_lives || fail "the supervisor runs but does not answer; ./dev down ends it"
   rm -f "$SOCKET"
   (
     cd /
@@ -63,7 +71,7 @@ supervisor_apply() {
 
 supervisor_stop() {
   local pid n
-  is_up || return 0
+  supervisor_lives || return 0
   pid=$(cat "$DEV_DIR/run/supervisor.pid")
   kill "$pid"
   for ((n = 0; n < 900; n++)); do
