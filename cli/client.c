@@ -105,7 +105,7 @@ static int post(struct client *client, const struct kndl_http_request *request,
         return kndl_fail(err, cause.code, "the Hub at %s cannot be reached: %s",
                          client->config->url, cause.message);
     if (response.status != 200) {
-        fail_by_answer(&response, err);
+        (void)fail_by_answer(&response, err);
         kndl_http_response_done(&response);
         return -1;
     }
@@ -146,7 +146,8 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
     if (found == NULL)
         abort();
     if (client->config->url[0] == '\0' || client->config->token.size == 0)
-        return kndl_fail(err, KNDL_UNAUTHENTICATED, "you are not signed in; kndl login --help");
+        return kndl_fail(err, KNDL_UNAUTHENTICATED,
+                         "this machine is not signed in; see kndl login --help");
 
     /* A setup token may be in it. */
     uint8_t *body = kndl_alloc(size + 1, 1);
@@ -164,6 +165,11 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
     int result = post_again(client, &post, &response, err);
     explicit_bzero(body, size);
     free(body);
+    if (result < 0 && err->code == KNDL_UNAUTHENTICATED)
+        return kndl_fail(err, KNDL_UNAUTHENTICATED,
+                         "the Hub at %s does not take this machine's token (any more); sign in "
+                         "again with kndl login",
+                         client->config->url);
     if (result < 0)
         return -1;
     if (kndl_guard_unpack(found->output, kndl_buf_slice(&response.body), &allocator, ret_response,

@@ -32,8 +32,8 @@ static void print_help(FILE *out)
 
 static void print_verb(const struct verb *verb, FILE *out)
 {
-    fprintf(out, "kndl %s %s\n\n%c%s.\n%s", verb->name, verb->usage, verb->summary[0] - 32,
-            verb->summary + 1, verb->help);
+    fprintf(out, "kndl %s%s%s\n\n%c%s.\n%s", verb->name, verb->usage[0] == '\0' ? "" : " ",
+            verb->usage, verb->summary[0] - 32, verb->summary + 1, verb->help);
     if (verb->options[0].name != NULL)
         fputc('\n', out);
     for (const struct arg_option *option = verb->options; option->name != NULL; option++) {
@@ -95,8 +95,9 @@ int main(int argc, char **argv)
     const struct verb *verb = find_verb(name);
     if (verb == NULL) {
         if (name[0] != '\0')
-            fprintf(stderr, "kndl: there is no verb %s\n\n", name);
-        print_help(stderr);
+            fprintf(stderr, "kndl: there is no verb %.40s; kndl --help lists them\n", name);
+        else
+            print_help(stderr);
         return EXIT_USAGE;
     }
     if (asks_for_help(argc - 2, argv + 2)) {

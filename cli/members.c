@@ -47,6 +47,15 @@ static int list(struct cli *cli, const struct args *args, struct kndl_error *err
     return 0;
 }
 
+/* What may stand in the page's address; the Hub knows more exactly. */
+static bool is_login(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+    return text[0] != '\0' && text[strspn(text, letters)] == '\0';
+}
+
 static int invite(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(InviteMemberRequest) request = KNDL__REPO_ACCESS__V1__INVITE_MEMBER_REQUEST__INIT;
@@ -54,6 +63,10 @@ static int invite(struct cli *cli, const struct args *args, struct kndl_error *e
     struct kndl_error cause = {0};
     char request_id[KNDL_ID_SIZE];
 
+    if (!is_login(args->rest[0]))
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "%.60s is no GitHub login: those have letters, digits and hyphens",
+                         args->rest[0]);
     kndl_id_new(request_id);
     request.request_id = request_id;
     request.login = (char *)args->rest[0];

@@ -41,8 +41,11 @@ int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE]
         memcpy(ret_id, text, KNDL_ID_SIZE);
         return 0;
     }
+    if (text[0] == '\0')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the SESSION is empty; kndl ls lists those that you may see");
     request.limit = PAGE_COUNT;
-    for (int i = 0; text[0] != '\0' && i < PAGES_MAX; i++) {
+    for (int i = 0; i < PAGES_MAX; i++) {
         if (CLIENT_CALL(V1, ListSessions, kndl__sessions__v1__sessions_service__descriptor, cli,
                         &request, &page, err) < 0)
             return -1;
@@ -52,7 +55,9 @@ int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE]
         request.before_changed_at_ms = page->sessions[page->n_sessions - 1]->changed_at_ms;
     }
     if (count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "no Session begins with %.40s", text);
+        return kndl_fail(err, KNDL_NOT_FOUND,
+                         "no Session begins with %.40s; kndl ls lists those that you may see",
+                         text);
     if (count > 1)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "%zu Sessions begin with %.40s; give more of its id", count, text);

@@ -64,7 +64,7 @@ static void a_refusal_comes_with_its_code_and_sentence(void **state)
     } answers[] = {
         {"{\"code\":\"not_found\",\"message\":\"no such thing\"}", KNDL_NOT_FOUND, "no such thing"},
         {"{\"code\":\"aborted\",\"message\":\"not now\",\"details\":[]}", KNDL_ABORTED, "not now"},
-        {"{\"code\":\"unauthenticated\"}", KNDL_UNAUTHENTICATED, "unauthenticated"},
+        {"{\"code\":\"internal\"}", KNDL_INTERNAL, "internal"},
         {"{\"code\":\"canceled\"}", KNDL_CANCELLED, "canceled"},
         {"{\"code\":\"something new\",\"message\":\"x\"}", KNDL_UNKNOWN, "x"},
         {"<html>", KNDL_UNKNOWN, "what answered is no kndl Hub (HTTP 404)"},
@@ -81,6 +81,20 @@ static void a_refusal_comes_with_its_code_and_sentence(void **state)
         assert_int_equal(err.code, answers[i].code);
         assert_string_equal(err.message, answers[i].message);
     }
+}
+
+static void a_token_that_is_not_taken_says_how_to_sign_in(void **state)
+{
+    struct hub hub = {0};
+    struct kndl_error err;
+    char login[64];
+
+    (void)state;
+    hub_will_fail(&hub, "/WhoAmI", 401,
+                  "{\"code\":\"unauthenticated\",\"message\":\"sign in first\"}");
+    assert_int_equal(ask(&hub, "t", login, &err), -1);
+    assert_int_equal(err.code, KNDL_UNAUTHENTICATED);
+    assert_non_null(strstr(err.message, "sign in again with kndl login"));
 }
 
 static void a_hub_that_is_away_is_tried_three_times(void **state)
@@ -135,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_connects_unary_protocol_with_the_token),
         cmocka_unit_test(a_refusal_comes_with_its_code_and_sentence),
+        cmocka_unit_test(a_token_that_is_not_taken_says_how_to_sign_in),
         cmocka_unit_test(a_hub_that_is_away_is_tried_three_times),
         cmocka_unit_test(without_a_token_nothing_is_asked),
         cmocka_unit_test(an_answer_that_is_not_understood_is_a_failure),

@@ -189,7 +189,7 @@ static int fail(CURLcode code, const struct transfer *transfer,
     case CURLE_URL_MALFORMAT:
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "not an http or https address");
     default:
-        return kndl_fail(err, KNDL_UNAVAILABLE, "no answer: %s", curl_easy_strerror(code));
+        return kndl_fail(err, KNDL_UNAVAILABLE, "%s", curl_easy_strerror(code));
     }
 }
 
