@@ -81,7 +81,7 @@ test('a setup token that Anthropic refuses', async () => {
 });
 
 test('a Repo that cannot be cloned', async () => {
-  const session = await create('demo/broken');
+  const session = await create('demo/unclonable');
   await failsWith(session, 'repo_clone_failed');
   await kndl.github.patch({ repos: { 3003: { git_fault: null } } });
   await retryWorks(session);

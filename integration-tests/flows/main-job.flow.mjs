@@ -37,7 +37,7 @@ function findInWorkspaces(name) {
 
 test('the Repos of the App are listed for who may see them', async () => {
   const repos = (await kndl.json('repos')).map((repo) => repo.name ?? repo.fullName);
-  assert.deepEqual(repos.sort(), ['demo/broken', 'demo/hello', 'demo/notes']);
+  assert.deepEqual(repos.sort(), ['demo/hello', 'demo/notes', 'demo/unclonable']);
 });
 
 test('EV-01: a prompt is answered, and its Bash call changes the Workspace', async () => {

@@ -112,7 +112,7 @@ test('git clones with a token, and pushes only with one that may write', async (
   assert.strictEqual(git(reader, 'clone', '-q', `${url}/demo/hello.git`, work).status, 0);
   assert.ok(fs.existsSync(path.join(work, 'CLAUDE.md')));
   assert.notStrictEqual(git('ghs_no', 'clone', '-q', `${url}/demo/hello.git`, `${work}2`).status, 0);
-  assert.notStrictEqual(git(reader, 'clone', '-q', `${url}/demo/broken.git`, `${work}3`).status, 0);
+  assert.notStrictEqual(git(reader, 'clone', '-q', `${url}/demo/unclonable.git`, `${work}3`).status, 0);
   git(writer, '-C', work, 'commit', '-q', '--allow-empty', '-m', 'more');
   assert.notStrictEqual(git(reader, '-C', work, 'push', '-q').status, 0);
   assert.strictEqual(git(writer, '-C', work, 'push', '-q').status, 0);
