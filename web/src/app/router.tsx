@@ -1,5 +1,5 @@
 import { lazy, Suspense, type ReactNode } from 'react'
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
 
 import { useMe } from '@/features/auth/api/whoami'
 import { Loading, Empty } from '@/ui/feedback'
@@ -26,7 +26,13 @@ const DevicePage = lazy(async () => ({
 
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: () => <Empty title="There is no such page" />,
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <Link to="/" className="inline-flex min-h-11 items-center text-accent underline">
+        All Sessions
+      </Link>
+    </Empty>
+  ),
 })
 
 function NewSessionPage() {

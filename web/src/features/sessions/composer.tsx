@@ -32,6 +32,10 @@ function placeholderFor(session: Session): string {
       return 'A prompt wakes this Session'
     case State.FROZEN:
       return 'It waits until the Runner is back'
+    case State.FAILED:
+      return 'Retry first; a prompt is taken once it is Active'
+    case State.ARCHIVED:
+      return 'Archived: to read, not to prompt'
     default:
       return session.activity === Session_Activity.WORKING ? 'Queue a prompt' : 'Prompt Claude'
   }

@@ -47,7 +47,7 @@ export function SessionView({ sessionId }: { sessionId: string }) {
     return (
       <Empty title="This Session is not here">
         <p className="mb-3">{closed.message === '' ? 'It does not exist, or you have no access to its Repo.' : closed.message}</p>
-        <Link to="/" className="text-accent underline">
+        <Link to="/" className="inline-flex min-h-11 items-center text-accent underline">
           All Sessions
         </Link>
       </Empty>
