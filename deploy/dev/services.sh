@@ -55,6 +55,8 @@ web_copy() {
   [ -d "$KNDL_ROOT/web/dist" ] || return 0
   rm -rf "$RUN_DIR/web.new"
   cp -r --no-preserve=ownership "$KNDL_ROOT/web/dist" "$RUN_DIR/web.new"
+  # The kndl command, for whoever can reach the Hub.
+  install -D -m 644 "$DEV_BUILD/bin/kndl" "$RUN_DIR/web.new/download/kndl"
   chmod -R u=rwX,go=rX "$RUN_DIR/web.new"
   rm -rf "$RUN_DIR/web"
   mv "$RUN_DIR/web.new" "$RUN_DIR/web"

@@ -148,6 +148,12 @@ test('CL-01: kndl login by a code; the token is no cookie, and ends', async () =
   assert.equal(fs.statSync(path.join(kndl.dir, 'cli.json')).mode & 0o777, 0o600);
   assert.match(await kndl.ok('whoami'), /ada.*the Owner/);
 
+  // AC-03: anybody may have the command.
+  const command = await new Visitor(kndl).ask('/download/kndl');
+  assert.equal(command.status, 200);
+  assert.equal(command.headers['content-type'], 'application/octet-stream');
+  assert.equal(command.text.slice(1, 4), 'ELF');
+
   // faults 36: of the wrong kind it is unknown, and what it may not do it may not.
   const token = kndl.token();
   const asCookie = new Visitor(kndl);

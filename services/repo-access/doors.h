@@ -5,7 +5,8 @@
  *
  * The link is offered once, as the service starts and while there is no Owner: written to
  * HUB_SETUP_LINK_FILE (0600, gone once it was used), or without one to standard output, which is
- * not the log. It is good for 24 h; a start after that offers another one.
+ * not the log. It is good for 24 h; a start after that, or without the file, offers another one,
+ * and the older one is worthless then. Copies of the service share the file.
  */
 
 #include "kndl/service.h"

@@ -397,6 +397,30 @@ static void a_list_of_sign_ins_is_asked_for_with_ones_own_credential(void **stat
     kndl__repo_access__v1__list_sign_ins_request__free_unpacked(asked, NULL);
 }
 
+static void invites_and_short_codes_have_rates(void **state)
+{
+    struct fixture *f = *state;
+    BUF body = {0};
+
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(
+            fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/InviteMember", "{}", &body),
+            200);
+        assert_int_equal(
+            fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/FindDevice", "{}", &body), 200);
+        fixture_shift(f, 100);
+    }
+    assert_int_equal(
+        fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/InviteMember", "{}", &body), 429);
+    assert_int_equal(
+        fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/DecideDevice", "{}", &body), 429);
+    fixture_shift(f, 4000);
+    assert_int_equal(
+        fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/DecideDevice", "{}", &body), 200);
+    assert_int_equal(
+        fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/InviteMember", "{}", &body), 429);
+}
+
 #define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -408,6 +432,7 @@ int main(void)
         WITH_GATEWAY(ac_01_every_refusal_is_the_same_whatever_they_brought),
         WITH_GATEWAY(nobody_is_sent_elsewhere),
         WITH_GATEWAY(ways_in_and_back_have_rates),
+        WITH_GATEWAY(invites_and_short_codes_have_rates),
         WITH_GATEWAY(cl_01_a_machine_shows_a_code_and_gets_its_token_when_it_asks_again),
         WITH_GATEWAY(a_list_of_sign_ins_is_asked_for_with_ones_own_credential),
     };

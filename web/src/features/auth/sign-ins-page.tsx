@@ -45,6 +45,17 @@ export function SignInsPage() {
       <p className="text-muted">
         A sign-in ends 30 days after it was last used, and after 90 days in any case.
       </p>
+      <p className="text-sm text-muted">
+        Another machine:{' '}
+        <a className="underline" href="/download/kndl" download>
+          download kndl
+        </a>{' '}
+        (Linux) and run{' '}
+        <code className="rounded bg-sunken px-1 font-mono [overflow-wrap:anywhere]">
+          kndl login --url {window.location.origin}
+        </code>
+        .
+      </p>
       {signIns.isPending && <Loading what="your sign-ins" />}
       {signIns.isError && <ErrorText retry={() => void signIns.refetch()}>{sentence(signIns.error)}</ErrorText>}
       {signIns.data !== undefined && (
