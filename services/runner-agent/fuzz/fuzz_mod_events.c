@@ -15,6 +15,12 @@ static const char *no_prompt(void *data, const char *text, bool was_typed)
     return text[0] == 'h' ? "prompt" : "";
 }
 
+static const char *no_turn(void *data, const char *text)
+{
+    (void)data;
+    return text[0] == 'h' ? "prompt" : "";
+}
+
 static const char *no_block(void *data, const char *subagent_id, enum claude_block kind,
                             const char *tool_use_id)
 {
@@ -40,7 +46,12 @@ static void check(const struct claude_news *news)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct claude_links links = {no_prompt, no_block, nobody, NULL};
+    struct claude_links links = {
+        .match_prompt = no_prompt,
+        .match_turn = no_turn,
+        .match_block = no_block,
+        .answered_by = nobody,
+    };
     struct claude_reader *reader = claude_reader_new(&links);
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
     struct claude_batch batch;
