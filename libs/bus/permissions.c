@@ -35,6 +35,7 @@ struct row {
 
 static const struct row rows[] = {
     {ROWS_OF(sessions__v1__sessions_service), "sessions", "*", {"api_gateway"}},
+    {ROWS_OF(sessions__v1__sessions_internal_service), "sessions", "GetHealth", {"api_gateway"}},
     {ROWS_OF(sessions__v1__sessions_internal_service), "sessions", "AppendEvents", {"redactor"}},
     {ROWS_OF(sessions__v1__sessions_internal_service),
      "sessions",

@@ -1,6 +1,7 @@
 /*
  * Asks each service something small and keeps what came of it for a second. Any answer will do:
- * a service that refuses is there.
+ * a service that refuses is there. sessions also says what only it can see: whether redactor
+ * answers it and whether a Runner is there.
  */
 
 #include "health.h"
@@ -11,11 +12,12 @@
 #include "ask.h"
 #include "kndl/buf.h"
 #include "kndl/clock.h"
+#include "kndl/guard.h"
 #include "kndl/json.h"
 #include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
-#include "kndl/sessions/v1/sessions_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "request_data.h"
 
 enum {
@@ -29,13 +31,13 @@ static const struct {
     const ProtobufCServiceDescriptor *service;
     const char *method;
 } probes[] = {
-    {"sessions", &kndl__sessions__v1__sessions_service__descriptor, "Heads"},
+    {"sessions", &kndl__sessions__v1__sessions_internal_service__descriptor, "GetHealth"},
     {"secrets", &kndl__secrets__v1__secrets_service__descriptor, "GetSetupToken"},
     {"repo-access", &kndl__repo_access__v1__repo_access_internal_service__descriptor,
      "CheckAccess"},
 };
 
-enum { PROBES = sizeof probes / sizeof *probes };
+enum { SESSIONS = 0, PROBES = sizeof probes / sizeof *probes };
 
 struct waiter {
     struct request_data base;
@@ -51,40 +53,49 @@ struct health {
         struct ask *ask;
         bool is_there;
     } probes[PROBES];
+    bool redactor_is_there; /* as sessions said; so is the next */
+    bool has_runner;
     unsigned asking;
     int64_t known_until_ms;
     struct waiter *waiters;
     unsigned waiting;
 };
 
-static void add_reason(struct kndl_buf *out, bool *is_ready, const char *what)
+static void add_reason(struct kndl_buf *out, const char *what, const char *says)
 {
-    if (!*is_ready)
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf reason = {0};
+
+    if (out->size > 0)
         kndl_buf_append_char(out, ',');
-    kndl_json_append_string(out, what);
-    *is_ready = false;
+    kndl_buf_printf(&reason, "%s %s", what, says);
+    kndl_json_append_string(out, kndl_buf_text(&reason));
 }
 
-static void write_health(struct health *health, struct kndl_buf *out)
+/* Adds why the Hub is not ready. */
+static void write_reasons(const struct health *health, struct kndl_buf *out)
 {
-    struct gateway *gateway = health->gateway;
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf reasons = {0};
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf reason = {0};
-    bool is_ready = true;
-
-    if (gateway->is_draining)
-        add_reason(&reasons, &is_ready, "api-gateway is stopping");
-    if (!kndl_bus_is_connected(gateway->bus)) {
-        add_reason(&reasons, &is_ready, "NATS is away");
-    } else {
-        for (int i = 0; i < PROBES; i++) {
-            if (health->probes[i].is_there)
-                continue;
-            kndl_buf_clear(&reason);
-            kndl_buf_printf(&reason, "%s does not answer", probes[i].name);
-            add_reason(&reasons, &is_ready, kndl_buf_text(&reason));
-        }
+    if (health->gateway->is_draining)
+        add_reason(out, "api-gateway", "is stopping");
+    if (!kndl_bus_is_connected(health->gateway->bus)) {
+        add_reason(out, "NATS", "is away");
+        return;
     }
+    for (int i = 0; i < PROBES; i++)
+        if (!health->probes[i].is_there)
+            add_reason(out, probes[i].name, "does not answer");
+    if (health->probes[SESSIONS].is_there && !health->redactor_is_there)
+        add_reason(out, "redactor", "does not answer");
+}
+
+static void write_health(const struct health *health, struct kndl_buf *out)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf reasons = {0};
+
+    write_reasons(health, &reasons);
+    bool is_ready = reasons.size == 0;
+    /* A Hub without Runners is ready: people read what is there, and new Sessions are refused. */
+    if (is_ready && !health->has_runner)
+        add_reason(&reasons, "no Runner", "is there: Sessions neither start nor wake");
     kndl_buf_printf(out, "{\"alive\":true,\"ready\":%s,\"reasons\":[%s]}",
                     is_ready ? "true" : "false", kndl_buf_text(&reasons));
 }
@@ -118,6 +129,22 @@ static void answer_all(struct health *health)
     }
 }
 
+static void read_sessions(struct health *health, const struct kndl_reply *reply)
+{
+    Kndl__Sessions__V1__GetHealthResponse *seen;
+    ProtobufCMessage *message;
+
+    health->redactor_is_there = health->has_runner = false;
+    if (reply->err.code != KNDL_OK ||
+        kndl_guard_unpack(&kndl__sessions__v1__get_health_response__descriptor, reply->data, NULL,
+                          &message, NULL) < 0)
+        return;
+    seen = (Kndl__Sessions__V1__GetHealthResponse *)message;
+    health->redactor_is_there = seen->redactor_answers;
+    health->has_runner = seen->runners > 0;
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
 static void on_probed(const struct kndl_reply *reply, void *data)
 {
     struct probe *probe = data;
@@ -126,6 +153,8 @@ static void on_probed(const struct kndl_reply *reply, void *data)
     probe->ask = NULL;
     probe->is_there =
         reply->err.code != KNDL_UNAVAILABLE && reply->err.code != KNDL_DEADLINE_EXCEEDED;
+    if (probe == &health->probes[SESSIONS])
+        read_sessions(health, reply);
     if (--health->asking > 0)
         return;
     health->known_until_ms = kndl_clock_ms() + KEPT_MS;

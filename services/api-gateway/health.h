@@ -1,6 +1,6 @@
 #pragma once
 
-/* GET /health: alive, and ready once each service answers; else the reasons. */
+/* GET /health: alive, ready once each service answers, and what is missing. */
 
 #include "gateway.h"
 

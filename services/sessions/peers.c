@@ -210,3 +210,14 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
         ret_texts[i] = resp->texts[i];
     return 0;
 }
+
+bool peers_redactor_answers(struct peers *peers, struct kndl_call *call)
+{
+    struct kndl_error kept = call->err;
+
+    /* Nobody's texts: whoever is there refuses that. */
+    (void)peers_mask(peers, call, &(struct masking){0}, NULL, 0, NULL);
+    bool answers = call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED;
+    call->err = kept;
+    return answers;
+}

@@ -80,3 +80,6 @@ struct masking {
 };
 int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts);
+
+/* Does redactor answer anything at all? Leaves call->err as it was. */
+bool peers_redactor_answers(struct peers *peers, struct kndl_call *call);

@@ -6,10 +6,29 @@
 #include "kndl/rpc.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "live.h"
+#include "peers.h"
 #include "rpc.h"
 #include "store.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
+
+/* Nobody may make people wait for a redactor that hangs. */
+enum { REDACTOR_MS = 1000 };
+
+static int get_health(struct kndl_call *call, const V1(GetHealthRequest) *req,
+                      V1(GetHealthResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    int64_t at_most = kndl_clock_ms() + REDACTOR_MS;
+
+    (void)req;
+    if (store_count_runners(sessions->store, call->arena, &resp->runners, &call->err) < 0)
+        return -1;
+    if (call->deadline_ms > at_most)
+        call->deadline_ms = at_most;
+    resp->redactor_answers = peers_redactor_answers(sessions->peers, call);
+    return 0;
+}
 
 static int append_events(struct kndl_call *call, const V1(AppendEventsRequest) *req,
                          V1(AppendEventsResponse) *resp)
@@ -89,6 +108,7 @@ static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest)
 KNDL_RPC(V1, SessionsInternalService, AppendEvents, append_events)
 KNDL_RPC(V1, SessionsInternalService, SetupTokenChanged, setup_token_changed)
 KNDL_RPC(V1, SessionsInternalService, MemberRemoved, member_removed)
+KNDL_RPC(V1, SessionsInternalService, GetHealth, get_health)
 
 static V1(SessionsInternalService_Service) service =
     KNDL__SESSIONS__V1__SESSIONS_INTERNAL_SERVICE__INIT(rpc_);

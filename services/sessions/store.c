@@ -88,6 +88,7 @@ static const struct kndl_statement statements[] = {
     {"runs_of_runner", SQL_RUNS_OF_RUNNER},
     {"unhold_sessions", SQL_UNHOLD_SESSIONS},
     {"frozen_without_run", SQL_FROZEN_WITHOUT_RUN},
+    {"count_runners", SQL_COUNT_RUNNERS},
     {"silent_runners", SQL_SILENT_RUNNERS},
     {"session_to_freeze", SQL_SESSION_TO_FREEZE},
     {"pause_runner", SQL_PAUSE_RUNNER},

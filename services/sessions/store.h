@@ -334,6 +334,10 @@ int store_attend(struct store *store, struct kndl_arena *arena, const struct att
 int store_mark_silent(struct store *store, struct kndl_arena *arena, size_t *ret_count,
                       struct kndl_error *err);
 
+/* How many Runners are there. */
+int store_count_runners(struct store *store, struct kndl_arena *arena, int32_t *ret_count,
+                        struct kndl_error *err);
+
 /* Freezes one Session of a Runner that is away; *ret_found is false if there is none. */
 int store_freeze_next(struct store *store, struct kndl_arena *arena, bool *ret_found,
                       struct changes *changes, struct kndl_error *err);

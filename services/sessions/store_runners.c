@@ -246,6 +246,17 @@ int store_mark_silent(struct store *store, struct kndl_arena *arena, size_t *ret
     return 0;
 }
 
+int store_count_runners(struct store *store, struct kndl_arena *arena, int32_t *ret_count,
+                        struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec_params(store->db, "count_runners", NULL, 0, arena, &rows, err) < 0)
+        return -1;
+    *ret_count = (int32_t)kndl_row_i64(&rows, 0, 0);
+    return 0;
+}
+
 int store_freeze_next(struct store *store, struct kndl_arena *arena, bool *ret_found,
                       struct changes *changes, struct kndl_error *err)
 {

@@ -17,6 +17,7 @@
 #include "kndl/mem.h"
 #include "kndl/raw_client.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/token.h"
 #include "methods.h"
@@ -28,6 +29,8 @@
 #define SESSION "abcdefghijklmnopqrstuvwxya"
 
 static atomic_bool hold_all; /* nobody answers yet */
+static atomic_bool redactor_answers;
+static atomic_int runners;
 
 static bool answer(const struct fake_request *request, struct kndl_buf *out, struct kndl_error *err)
 {
@@ -40,6 +43,13 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
 
         person.id = (char *)request->actor;
         response.person = &person;
+        fake_pack(out, &response.base);
+    } else if (strcmp(request->method, "GetHealth") == 0) {
+        Kndl__Sessions__V1__GetHealthResponse response =
+            KNDL__SESSIONS__V1__GET_HEALTH_RESPONSE__INIT;
+
+        response.redactor_answers = redactor_answers;
+        response.runners = runners;
         fake_pack(out, &response.base);
     } else if (strcmp(request->method, "StopTurn") == 0) {
         kndl_fail(err, KNDL_ABORTED, "no Turn runs");
@@ -375,6 +385,34 @@ static void every_answer_has_the_security_headers(void **state)
     }
 }
 
+static void health_asks_for(struct fixture *f, const char *says)
+{
+    BUF head = {0};
+    BUF body = {0};
+
+    fixture_shift(f, 1001); /* what was known is forgotten */
+    fixture_ask(f, &(struct ask_options){.method = "GET", .path = "/health"}, &head, &body);
+    assert_string_equal(body.data, says);
+}
+
+static void health_says_what_is_missing_and_no_runner_is_no_reason_to_be_not_ready(void **state)
+{
+    struct fixture *f = *state;
+
+    redactor_answers = true;
+    runners = 1;
+    health_asks_for(f, "{\"alive\":true,\"ready\":true,\"reasons\":[]}");
+    runners = 0;
+    health_asks_for(f, "{\"alive\":true,\"ready\":true,\"reasons\":"
+                       "[\"no Runner is there: Sessions neither start nor wake\"]}");
+    redactor_answers = false;
+    health_asks_for(f, "{\"alive\":true,\"ready\":false,\"reasons\":"
+                       "[\"redactor does not answer\"]}");
+    fake_set_connected(false);
+    health_asks_for(f, "{\"alive\":true,\"ready\":false,\"reasons\":[\"NATS is away\"]}");
+    fake_set_connected(true);
+}
+
 static void the_owners_refusal_reaches_the_client(void **state)
 {
     struct fixture *f = *state;
@@ -580,6 +618,7 @@ int main(void)
         WITH_GATEWAY(refusals_carry_connects_body),
         WITH_GATEWAY(what_is_too_long_is_413_and_431_with_connects_body),
         WITH_GATEWAY(every_answer_has_the_security_headers),
+        WITH_GATEWAY(health_says_what_is_missing_and_no_runner_is_no_reason_to_be_not_ready),
         WITH_GATEWAY(the_owners_refusal_reaches_the_client),
         WITH_GATEWAY(bytes_that_break_the_budget_are_not_forwarded),
         WITH_GATEWAY(json_becomes_the_message_it_says),

@@ -41,6 +41,11 @@ UPDATE sessions.runner SET is_away = true
 WHERE NOT is_away AND last_seen_ms <= sessions.now_ms() - 20000
 RETURNING id;
 
+-- name: count_runners
+-- Those that are there.
+SELECT count(*) FROM sessions.runner
+WHERE NOT is_away AND last_seen_ms > sessions.now_ms() - 20000;
+
 -- name: session_to_freeze
 -- A Session whose Runner is away and that is awake, or Asleep with a prompt that waits.
 SELECT s.id FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id

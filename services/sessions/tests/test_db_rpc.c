@@ -321,6 +321,31 @@ static void ev_07_a_view_begins_where_the_viewer_stopped(void **state)
     kndl_test_done(&f.answer);
 }
 
+static void health_tells_of_the_redactor_and_of_runners_that_are_there(void **state)
+{
+    V1(GetHealthRequest) req = INIT(GET_HEALTH_REQUEST);
+    const V1(GetHealthResponse) *seen;
+    struct fixture f;
+
+    set_up(&f, state);
+    f.answer = kndl_test_call(sessions_internal_service, &f.sessions, "api_gateway", "GetHealth",
+                              &req.base);
+    seen = (const V1(GetHealthResponse) *)f.answer.response;
+    assert_true(seen->redactor_answers);
+    int32_t there = seen->runners;
+    assert_true(there >= 1);
+
+    stage_pass(21 * 1000);
+    f.peers.redactor_down = true;
+    kndl_test_done(&f.answer);
+    f.answer = kndl_test_call(sessions_internal_service, &f.sessions, "api_gateway", "GetHealth",
+                              &req.base);
+    seen = (const V1(GetHealthResponse) *)f.answer.response;
+    assert_false(seen->redactor_answers);
+    assert_int_equal(seen->runners, 0);
+    kndl_test_done(&f.answer);
+}
+
 static void cr_05_a_mod_token_is_kept_as_a_hash_and_given_for_a_live_run_alone(void **state)
 {
     V1(IssueModTokenRequest) req = INIT(ISSUE_MOD_TOKEN_REQUEST);
@@ -493,6 +518,7 @@ int main(void)
         cmocka_unit_test(cr_05_a_mod_token_is_kept_as_a_hash_and_given_for_a_live_run_alone),
         cmocka_unit_test(
             a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone),
+        cmocka_unit_test(health_tells_of_the_redactor_and_of_runners_that_are_there),
         cmocka_unit_test(why_a_start_failed_is_masked_before_it_is_stored),
         cmocka_unit_test(a_runner_of_another_protocol_is_turned_away_and_told_why),
         cmocka_unit_test(a_runner_is_told_which_runs_should_not_be),
