@@ -14,6 +14,7 @@
 #include "guest_file.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
+#include "tail_lines.h"
 
 /* Rows of a run that died are near the end; older ones have long been stored. */
 enum {
@@ -35,34 +36,6 @@ static bool is_known(const struct session *session, const char *source_id)
     return false;
 }
 
-/* Lines from the end back to the last one that is known; what follows it is new. */
-struct lines {
-    struct kndl_slice *list;
-    size_t count;
-};
-
-static void split(struct kndl_slice bytes, bool is_whole, struct lines *lines)
-{
-    size_t room = 0;
-
-    while (bytes.size > 0) {
-        const uint8_t *end = memchr(bytes.data, '\n', bytes.size);
-        size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
-
-        /* The first of a tail may be half a line. */
-        if (is_whole && size > 0) {
-            if (lines->count == room) {
-                room = room == 0 ? 256 : 2 * room;
-                lines->list = kndl_realloc(lines->list, room, sizeof *lines->list);
-            }
-            lines->list[lines->count++] = kndl_slice(bytes.data, size);
-        }
-        is_whole = true;
-        size += end != NULL;
-        bytes = kndl_slice(bytes.data + size, bytes.size - size);
-    }
-}
-
 /* The row's own id, without making Events of it. */
 static bool line_is_known(const struct session *session, struct kndl_slice line)
 {
@@ -73,7 +46,7 @@ static bool line_is_known(const struct session *session, struct kndl_slice line)
     if (kndl_json_parse(line, CLAUDE_LINE_BYTES_MAX, &json, NULL) < 0)
         return false;
     uuid = kndl_json_text(kndl_json_get(kndl_json_root(json), "uuid"), "");
-    known = uuid[0] != '\0' && is_known(session, uuid);
+    known = claude_is_uuid(uuid) && is_known(session, uuid);
     kndl_json_free(json);
     return known;
 }
@@ -91,21 +64,21 @@ static void spool_line(struct session *session, struct kndl_slice line, const ch
 static void take_tail(struct session *session, struct kndl_slice bytes, bool is_whole,
                       const char *subagent_id)
 {
-    struct lines lines = {0};
+    struct tail_lines *lines = kndl_new0(struct tail_lines);
     size_t first, taken = 0;
 
-    split(bytes, is_whole, &lines);
-    for (first = lines.count; first > 0; first--)
-        if (line_is_known(session, lines.list[first - 1]))
+    tail_lines_find(bytes, is_whole, lines);
+    for (first = lines->count; first > 0; first--)
+        if (line_is_known(session, lines->list[first - 1]))
             break;
     /* Nothing known in a conversation that went on before this run: better nothing than twice. */
     if (first > 0 || !session->is_resumed)
-        for (size_t i = first; i < lines.count; i++, taken++)
-            spool_line(session, lines.list[i], subagent_id);
+        for (size_t i = first; i < lines->count; i++, taken++)
+            spool_line(session, lines->list[i], subagent_id);
     if (taken > 0)
         kndl_log(KNDL_INFO, "read from the transcript", KNDL_STR("session", session->id),
                  KNDL_U64("lines", taken));
-    free(lines.list);
+    free(lines);
 }
 
 /* The folder is the Session's; what lies beneath it may be anything. */
