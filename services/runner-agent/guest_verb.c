@@ -158,6 +158,15 @@ static int write_new(int parent, const char *name, const char *bytes, size_t siz
     return fd < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -1 : 0;
 }
 
+/* A folder that was put where the file belongs changes names with it: what it holds stays the
+ * Sandbox's, and the next start is not in its hands. */
+static int put_in_place(int parent, const char *made, const char *leaf)
+{
+    if (renameat(parent, made, parent, leaf) == 0)
+        return 0;
+    return errno == EISDIR ? renameat2(parent, made, parent, leaf, RENAME_EXCHANGE) : -1;
+}
+
 static int replace(int folder, const char *path, const char *bytes, size_t size, mode_t mode,
                    struct kndl_error *err)
 {
@@ -170,8 +179,8 @@ static int replace(int folder, const char *path, const char *bytes, size_t size,
         return -1;
     kndl_id_new(id);
     (void)snprintf(made, sizeof made, ".kndl-%s", id);
-    if (write_new(parent, made, bytes, size, mode) < 0 ||
-        renameat(parent, made, parent, leaf) < 0 || fsync(parent) < 0) {
+    if (write_new(parent, made, bytes, size, mode) < 0 || put_in_place(parent, made, leaf) < 0 ||
+        fsync(parent) < 0) {
         int problem = errno;
 
         (void)unlinkat(parent, made, 0);

@@ -154,9 +154,9 @@ static void a_read_never_leads_outside(void **unused)
 
 static void a_write_never_leads_outside(void **unused)
 {
-    static const char *const refused[] = {
-        "../outside", "up/outside", "up/new",    "root/tmp/x",         "magic/tmp/x",
-        "folder",     "",           "folder/..", "folder/../../other", "fifo/x"};
+    static const char *const refused[] = {"../outside", "up/outside",         "up/new",
+                                          "root/tmp/x", "magic/tmp/x",        "",
+                                          "folder/..",  "folder/../../other", "fifo/x"};
     struct trap trap;
     char path[400];
     struct stat about;
@@ -168,6 +168,11 @@ static void a_write_never_leads_outside(void **unused)
     /* A link in the file's own place is replaced, not followed; so is a FIFO. */
     assert_int_equal(write_it(&trap, "absolute", "ours"), KNDL_OK);
     assert_int_equal(write_it(&trap, "fifo", "ours"), KNDL_OK);
+    /* And so is a folder, or its Session could never start again. */
+    assert_int_equal(write_it(&trap, "folder/inside", "the guest's"), KNDL_OK);
+    assert_int_equal(write_it(&trap, "folder", "ours"), KNDL_OK);
+    assert_int_equal(read_it(&trap, "folder", 0, 100), KNDL_OK);
+    assert_string_equal(trap.text, "ours");
     assert_int_equal(write_it(&trap, "new/deep/file", "ours"), KNDL_OK);
     assert_outside_is_untouched(&trap);
     (void)snprintf(path, sizeof path, "%s/new", trap.host.home);
