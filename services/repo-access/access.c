@@ -79,8 +79,28 @@ int access_list(struct repo_access *repo_access, int64_t max_age_ms, struct kndl
                      cause.message);
 }
 
+/*
+ * GitHub is asked by login, and a login may be another account's by now: as often as the TTL it is
+ * looked up by the account's id. Of an account that is not found it stays as it was.
+ */
+static int refresh_login(struct repo_access *repo_access, struct person *person,
+                         const struct repo *repo, struct kndl_arena *arena, struct kndl_error *err)
+{
+    int64_t now_ms = kndl_clock_wall_ms();
+    struct kndl_error cause = {0};
+
+    if (now_ms - person->named_at_ms < access_ttl_ms())
+        return 0;
+    if (github_find_login(repo_access->github, repo, person->github_id, arena, &person->login,
+                          &cause) < 0 &&
+        cause.code != KNDL_NOT_FOUND)
+        return kndl_fail(err, cause.code, "%s", cause.message);
+    person->named_at_ms = now_ms;
+    return store_name_person(repo_access->store, person->id, person->login, now_ms, err);
+}
+
 /* Asks GitHub, by the Repo's name as it was last listed. */
-static int ask_github(struct repo_access *repo_access, const struct person *person, int64_t repo_id,
+static int ask_github(struct repo_access *repo_access, struct person *person, int64_t repo_id,
                       struct kndl_arena *arena, bool *ret_yes, struct kndl_error *err)
 {
     struct kndl_error cause = {0};
@@ -92,11 +112,13 @@ static int ask_github(struct repo_access *repo_access, const struct person *pers
         return cause.code == KNDL_NOT_FOUND ? 0 : kndl_fail(err, cause.code, "%s", cause.message);
     if (!repo.is_installed)
         return 0;
+    if (refresh_login(repo_access, person, &repo, arena, err) < 0)
+        return -1;
     return github_check_collaborator(repo_access->github, &repo, person->login, ret_yes, err);
 }
 
 /* Asks and keeps what GitHub says, once for all who want to know the same. */
-static int ask(struct repo_access *repo_access, const struct person *person, int64_t repo_id,
+static int ask(struct repo_access *repo_access, struct person *person, int64_t repo_id,
                struct kndl_arena *arena, struct kndl_error *err)
 {
     int64_t now_ms = kndl_clock_wall_ms();
@@ -121,8 +143,8 @@ static int ask(struct repo_access *repo_access, const struct person *person, int
 }
 
 /* Asks GitHub and reads what is known then. A Repo that has another name is listed first. */
-static int refresh(struct repo_access *repo_access, const struct person *person,
-                   struct access *access, struct kndl_arena *arena, struct kndl_error *err)
+static int refresh(struct repo_access *repo_access, struct person *person, struct access *access,
+                   struct kndl_arena *arena, struct kndl_error *err)
 {
     struct kndl_error cause = {0};
     int result = -1;
@@ -149,6 +171,7 @@ int access_check(struct repo_access *repo_access, const struct person *person,
 {
     struct access *access = kndl_arena_alloc(arena, (count + 1) * sizeof *access);
     int64_t until_ms = kndl_clock_wall_ms() + access_ttl_ms();
+    struct person asked_for = *person; /* its login may change on the way */
     struct kndl_error last = {0};
     size_t known = 0;
 
@@ -160,7 +183,7 @@ int access_check(struct repo_access *repo_access, const struct person *person,
         if (fresh_until_ms(&access[i]) <= now_ms) {
             struct kndl_error cause = {0};
 
-            if (refresh(repo_access, person, &access[i], arena, &cause) < 0) {
+            if (refresh(repo_access, &asked_for, &access[i], arena, &cause) < 0) {
                 if (!is_undecided(cause.code))
                     return kndl_fail(err, cause.code, "%s", cause.message);
                 last = cause;

@@ -337,6 +337,26 @@ int github_check_collaborator(struct github *github, const struct repo *repo, co
     return 0;
 }
 
+int github_find_login(struct github *github, const struct repo *repo, int64_t user_id,
+                      struct kndl_arena *arena, const char **ret_login, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+    char path[PATH_SIZE];
+
+    snprintf(path, sizeof path, "/user/%" PRId64, user_id);
+    if (ask_as_installation(github, repo->installation_id, (struct github_question){.path = path},
+                            &answer, err) < 0)
+        return -1;
+    if (answer.status != 200)
+        return kndl_fail(err, KNDL_NOT_FOUND, "GitHub has no such account any more");
+    const struct kndl_value *user = kndl_json_root(answer.json);
+    const char *login = copy_text(arena, user, "login");
+    if (kndl_json_i64(kndl_json_get(user, "id"), 0) != user_id || !is_plain(login, "_"))
+        return unexpected(&answer, "login", err);
+    *ret_login = login;
+    return 0;
+}
+
 /* What was given must be what was asked for: that Repo alone, no permission more. */
 static bool is_as_asked(const struct github_answer *answer, const struct repo *repo,
                         const char *level)

@@ -54,6 +54,13 @@ int github_check_collaborator(struct github *github, const struct repo *repo, co
                               bool *ret_yes, struct kndl_error *err);
 
 /*
+ * What GitHub calls that account now, asked as the Repo's installation. KNDL_NOT_FOUND: it
+ * does not say (no such account any more; the installation is gone or suspended).
+ */
+int github_find_login(struct github *github, const struct repo *repo, int64_t user_id,
+                      struct kndl_arena *arena, const char **ret_login, struct kndl_error *err);
+
+/*
  * A new token for that Repo alone, by its id, so that a rename or a name used again cannot widen
  * it: contents read, or contents write. KNDL_FAILED_PRECONDITION: the App is not (or no longer)
  * installed on it, or may not do this; the message says so to people.

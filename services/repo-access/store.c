@@ -7,6 +7,7 @@
 
 #include "0001_people.sql.h"
 #include "0002_members.sql.h"
+#include "0003_logins.sql.h"
 #include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -23,11 +24,13 @@ enum { TOUCH_MS = 60 * 1000 };
 static const struct kndl_migration migrations[] = {
     {1, "0001_people", MIGRATION_0001_PEOPLE},
     {2, "0002_members", MIGRATION_0002_MEMBERS},
+    {3, "0003_logins", MIGRATION_0003_LOGINS},
     {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
     {"find_person", SQL_FIND_PERSON},
+    {"name_person", SQL_NAME_PERSON},
     {"find_people", SQL_FIND_PEOPLE},
     {"admit_person", SQL_ADMIT_PERSON},
     {"add_credential", SQL_ADD_CREDENTIAL},
@@ -134,7 +137,15 @@ int store_find_person(struct store *store, const char *id, struct kndl_arena *ar
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "person %s does not exist", id);
     *ret_person = store_person_of(&rows, 0);
+    ret_person->named_at_ms = kndl_row_ms(&rows, 0, 6);
     return 0;
+}
+
+int store_name_person(struct store *store, const char *id, const char *login, int64_t now_ms,
+                      struct kndl_error *err)
+{
+    return kndl_db_exec(store->db, "name_person", NULL, NULL, err, kndl_db_text(id),
+                        kndl_db_text(login), kndl_db_i64(now_ms));
 }
 
 int store_find_people(struct store *store, const char *ids, struct kndl_arena *arena,

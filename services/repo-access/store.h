@@ -26,6 +26,9 @@ struct person {
     const char *name;
     bool is_owner;
     bool is_member; /* false: removed */
+
+    /* When GitHub last said that this is their login; of store_find_person() alone, else 0. */
+    int64_t named_at_ms;
 };
 
 struct credential {
@@ -65,6 +68,10 @@ void store_close(struct store *store);
 /* Fails with KNDL_NOT_FOUND. One who was removed is found, too. */
 int store_find_person(struct store *store, const char *id, struct kndl_arena *arena,
                       struct person *ret_person, struct kndl_error *err);
+
+/* What GitHub calls them now. */
+int store_name_person(struct store *store, const char *id, const char *login, int64_t now_ms,
+                      struct kndl_error *err);
 
 /* Those of the ids that exist, in no order. Ids are joined by commas. */
 int store_find_people(struct store *store, const char *ids, struct kndl_arena *arena,

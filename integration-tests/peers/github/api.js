@@ -146,6 +146,12 @@ function getMyself({ state, res, login }) {
   });
 }
 
+function getUserById({ state, res, args }) {
+  const login = Object.keys(state.all.users).find((name) => state.user(name).id === Number(args[0]));
+  if (!login) return answers.error(res, 404, 'Not Found');
+  answers.json(res, 200, { ...answers.account(state, login), name: state.user(login).name ?? null });
+}
+
 const PART = '([^/]+)';
 const route = (method, path, auth, handler) =>
   ({ method, path: new RegExp(`^${path.replaceAll('*', PART)}$`), auth, handler });
@@ -164,6 +170,7 @@ const ROUTES = [
   route('GET', '/repos/*/*/collaborators/*/permission', 'token', getPermission),
   route('GET', '/users/*', 'any', getUser),
   route('GET', '/user', 'user', getMyself),
+  route('GET', '/user/*', 'any', getUserById),
 ];
 
 // Puts what the caller may do into `call`; false if it was refused.

@@ -2,7 +2,12 @@
 
 -- name: find_person
 -- $1 id. No row: nobody.
-SELECT id, github_id, login, name, is_owner, standing = 'member' FROM person WHERE id = $1;
+SELECT id, github_id, login, name, is_owner, standing = 'member', named_at
+FROM person WHERE id = $1;
+
+-- name: name_person
+-- $1 id, $2 login, $3 now: what GitHub calls them.
+UPDATE person SET login = $2, named_at = $3 WHERE id = $1;
 
 -- name: find_people
 -- $1 ids, joined by commas.

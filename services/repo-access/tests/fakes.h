@@ -16,6 +16,8 @@ struct github {
     bool has_lost_grace; /* from demo/hello */
     int lists;
     int checks;
+    int lookups;                 /* of logins */
+    const char *grace_is_called; /* NULL: grace */
 };
 extern struct github the_github;
 

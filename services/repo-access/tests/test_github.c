@@ -213,6 +213,21 @@ static void an_account_is_found_by_its_login_in_any_case(void **state)
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
 }
 
+static void an_account_keeps_its_id_whatever_it_is_called(void **state)
+{
+    struct fixture *f = *state;
+    const char *login;
+
+    assert_int_equal(github_find_login(f->github, &hello, 502, f->arena, &login, &f->err), 0);
+    assert_string_equal(login, "grace");
+    assert_int_equal(github_find_login(f->github, &hello, 9999, f->arena, &login, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    fault("[{\"path\":\"/user/502$\",\"status\":502,\"body\":\"<html>Unicorn!</html>\"}]");
+    f->err = (struct kndl_error){0};
+    assert_int_equal(github_find_login(f->github, &hello, 502, f->arena, &login, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+}
+
 static void the_repos_of_every_installation_are_listed(void **state)
 {
     struct fixture *f = *state;
@@ -464,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(an_account_is_found_by_its_login_in_any_case),
+        TEST(an_account_keeps_its_id_whatever_it_is_called),
         TEST(the_repos_of_every_installation_are_listed),
         TEST(ac_05_a_collaborator_is_one_and_a_stranger_is_not),
         TEST(ac_07_failures_of_github_decide_nothing),

@@ -761,6 +761,29 @@ static void ac_07_who_is_here_is_asked_about_again_and_a_change_is_published(voi
     assert_int_equal(the_github.checks, checks);
 }
 
+/* AC-05: the account counts, not who has its login by now. */
+static void ac_05_a_login_that_changed_is_looked_up_by_the_account(void **state)
+{
+    V1(CheckAccessRequest) check = KNDL__REPO_ACCESS__V1__CHECK_ACCESS_REQUEST__INIT;
+    struct fixture *f = *state;
+    char ada[KNDL_ID_SIZE], grace[KNDL_ID_SIZE];
+
+    make_owner(f, ada);
+    add_grace(f, ada, grace);
+    check.person_id = grace;
+    check.repo_ids = (int64_t[]){3001, 3002};
+    check.n_repo_ids = 2;
+    assert_int_equal(does(f, "", "CheckAccess", &check.base), KNDL_OK);
+    assert_int_equal(the_github.lookups, 1);
+    the_github.grace_is_called = "hopper";
+    kndl_clock_shift(5 * MINUTE_MS);
+    struct kndl_test_answer answer = ask(f, "", "CheckAccess", &check.base);
+    assert_int_equal(the_github.lookups, 2);
+    assert_int_equal(
+        ((const V1(CheckAccessResponse) *)(const void *)answer.response)->n_allowed_repo_ids, 1);
+    kndl_test_done(&answer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -780,6 +803,7 @@ int main(void)
         TEST(cl_01_a_machine_is_signed_in_once_by_who_says_yes_within_ten_minutes),
         TEST(one_sees_and_ends_ones_own_sign_ins_and_a_cli_sees_itself),
         TEST(ac_07_who_is_here_is_asked_about_again_and_a_change_is_published),
+        TEST(ac_05_a_login_that_changed_is_looked_up_by_the_account),
     };
     struct kndl_error err = {0};
 
