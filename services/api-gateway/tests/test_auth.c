@@ -15,6 +15,7 @@
 #include "fixture.h"
 #include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
@@ -25,6 +26,15 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
     V1(Person) person = KNDL__REPO_ACCESS__V1__PERSON__INIT;
 
     (void)err;
+    if (strcmp(request->method, "GetHealth") == 0) {
+        Kndl__Sessions__V1__GetHealthResponse health =
+            KNDL__SESSIONS__V1__GET_HEALTH_RESPONSE__INIT;
+
+        health.redactor_answers = true;
+        health.runners = 1;
+        fake_pack(out, &health.base);
+        return true;
+    }
     if (strcmp(request->method, "DevLogin") != 0)
         return true;
     person.id = (char *)"ada";
