@@ -1,6 +1,18 @@
 # shellcheck shell=bash
 # Builds the programs and the page.
 
+# A first build takes minutes: of Ninja's lines on stdin it shows how far that is, ten times.
+show_progress() {
+  local line tenths shown=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    tenths=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    [ "${BASH_REMATCH[2]}" -lt 50 ] || [ "$tenths" -le "$shown" ] ||
+      say "    ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    shown=$tenths
+  done
+}
+
 build_programs() {
   local log=$DEV_DIR/log/build-$1.log
   mkdir -p "$DEV_DIR/log"
@@ -14,7 +26,7 @@ build_programs() {
     }
   fi
   step "building build/$1"
-  cmake --build "$KNDL_ROOT/build/$1" -j "${KNDL_DEV_JOBS:-$(nproc)}" >"$log" 2>&1 || {
+  cmake --build "$KNDL_ROOT/build/$1" -j "${KNDL_DEV_JOBS:-$(nproc)}" 2>&1 | tee "$log" | show_progress || {
     grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 60 >&2
     fail "the build failed; all of it is in $log"
   }
