@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kndl/code.h"
 #include "kndl/guard.h"
 #include "kndl/http.h"
 #include "kndl/json.h"
@@ -35,35 +36,6 @@ void client_free(struct client *client)
     free(client);
 }
 
-/* Connect's words for the codes, in their order. */
-static enum kndl_code code_of(const char *word)
-{
-    static const char *const words[] = {
-        "",
-        "canceled",
-        "unknown",
-        "invalid_argument",
-        "deadline_exceeded",
-        "not_found",
-        "already_exists",
-        "permission_denied",
-        "resource_exhausted",
-        "failed_precondition",
-        "aborted",
-        "out_of_range",
-        "unimplemented",
-        "internal",
-        "unavailable",
-        "data_loss",
-        "unauthenticated",
-    };
-
-    for (size_t i = 1; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(words[i], word) == 0)
-            return (enum kndl_code)i;
-    return KNDL_UNKNOWN;
-}
-
 /* Whoever answered without Connect's body was not our gateway. */
 static int fail_by_status(int status, struct kndl_error *err)
 {
@@ -87,9 +59,9 @@ static int fail_by_answer(const struct kndl_http_response *response, struct kndl
     const struct kndl_value *root = kndl_json_root(json);
     const char *word = kndl_json_text(kndl_json_get(root, "code"), "");
     const char *message = kndl_json_text(kndl_json_get(root, "message"), "");
-    int result = word[0] == '\0'
-                     ? fail_by_status(response->status, err)
-                     : kndl_fail(err, code_of(word), "%s", message[0] != '\0' ? message : word);
+    int result = word[0] == '\0' ? fail_by_status(response->status, err)
+                                 : kndl_fail(err, kndl_code_of_word(word), "%s",
+                                             message[0] != '\0' ? message : word);
     kndl_json_free(json);
     return result;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exit_status.h"
+#include "kndl/code.h"
 #include "kndl/log.h"
 #include "kndl/secret.h"
 #include "verb.h"
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     kndl_log_open("kndl", KNDL_ERROR);
     if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         print_help(stdout);
-        return EXIT_OK;
+        return EXIT_SUCCESS;
     }
     const struct verb *verb = find_verb(name);
     if (verb == NULL) {
@@ -98,11 +98,11 @@ int main(int argc, char **argv)
             fprintf(stderr, "kndl: there is no verb %.40s; kndl --help lists them\n", name);
         else
             print_help(stderr);
-        return EXIT_USAGE;
+        return kndl_code_names(KNDL_INVALID_ARGUMENT)->exit;
     }
     if (asks_for_help(argc - 2, argv + 2)) {
         print_verb(verb, stdout);
-        return EXIT_OK;
+        return EXIT_SUCCESS;
     }
 
     int result = -1;
@@ -114,5 +114,5 @@ int main(int argc, char **argv)
         result = kndl_fail(&err, KNDL_UNKNOWN, "standard output cannot be written");
     if (result < 0)
         fprintf(stderr, "kndl: %s\n", err.message);
-    return result < 0 ? (int)exit_status_of(err.code) : EXIT_OK;
+    return result < 0 ? kndl_code_names(err.code)->exit : EXIT_SUCCESS;
 }

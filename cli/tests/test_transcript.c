@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exit_status.h"
 #include "kndl/testing.h"
 
 #define V1(name) Kndl__Event__V1__##name
@@ -162,19 +161,6 @@ static void json_is_protobufs_form_on_one_line(void **state)
     assert_written("{\"seq\":\"7\",\"text\":{\"text\":\"a\\nb\"}}\n");
 }
 
-static void exit_statuses_go_by_the_code(void **state)
-{
-    (void)state;
-    assert_int_equal(exit_status_of(KNDL_OK), 0);
-    assert_int_equal(exit_status_of(KNDL_UNKNOWN), 1);
-    assert_int_equal(exit_status_of(KNDL_INVALID_ARGUMENT), 2);
-    assert_int_equal(exit_status_of(KNDL_NOT_FOUND), 3);
-    assert_int_equal(exit_status_of(KNDL_PERMISSION_DENIED), 3);
-    assert_int_equal(exit_status_of(KNDL_ABORTED), 4);
-    assert_int_equal(exit_status_of(KNDL_UNAVAILABLE), 5);
-    assert_int_equal(exit_status_of(KNDL_DEADLINE_EXCEEDED), 5);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,7 +172,6 @@ int main(void)
         TEST(a_turn_ends_with_why_and_what_it_took),
         TEST(a_question_says_how_to_answer_it),
         TEST(json_is_protobufs_form_on_one_line),
-        cmocka_unit_test(exit_statuses_go_by_the_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,16 +38,6 @@ const char *kndl_service_instance(void)
     return instance;
 }
 
-struct kndl_bus *kndl_service_bus(void)
-{
-    return the_server.bus;
-}
-
-void kndl_service_wake(const struct kndl_task *task)
-{
-    server_wake(&the_server, task);
-}
-
 /* No core dump, no look from outside, no more rights; libs/crypt checks locked memory besides. */
 static void guard_process(void)
 {

@@ -53,7 +53,6 @@ static const struct kndl_statement statements[] = {
     {"keep_access", SQL_KEEP_ACCESS},
     {"keep_try", SQL_KEEP_TRY},
     {"claim_recheck", SQL_CLAIM_RECHECK},
-    {"has_owner", SQL_HAS_OWNER},
     {"offer_setup_link", SQL_OFFER_SETUP_LINK},
     {"use_setup_link", SQL_USE_SETUP_LINK},
     {"use_invite", SQL_USE_INVITE},

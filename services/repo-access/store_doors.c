@@ -13,17 +13,6 @@ enum {
     DEVICES_MAX = 1000,
 };
 
-int store_has_owner(struct store *store, struct kndl_arena *arena, bool *ret_has,
-                    struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "has_owner", arena, &rows, err) < 0)
-        return -1;
-    *ret_has = kndl_row_bool(&rows, 0, 0);
-    return 0;
-}
-
 int store_offer_setup_link(struct store *store, const uint8_t hash[KNDL_HASH_BYTES], int64_t now_ms,
                            int64_t ends_at_ms, bool anew, struct kndl_arena *arena,
                            bool *ret_is_kept, struct kndl_error *err)

@@ -7,9 +7,6 @@
 
 #include "store.h"
 
-int store_has_owner(struct store *store, struct kndl_arena *arena, bool *ret_has,
-                    struct kndl_error *err);
-
 /*
  * Keeps a Setup link. *ret_is_kept is false, and nothing changed, if there is an Owner, or a link
  * that is still good and `anew` is not wanted.

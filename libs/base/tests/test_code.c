@@ -31,8 +31,31 @@ static void a_conflict_of_state_is_409(void **unused)
 {
     (void)unused;
     assert_int_equal(kndl_code_names(KNDL_ABORTED)->http, 409);
-    assert_int_equal(kndl_code_names(KNDL_ABORTED)->exit, 4);
     assert_int_equal(kndl_code_names(KNDL_FAILED_PRECONDITION)->http, 400);
+}
+
+/* Scripts rely on these numbers. */
+static void exit_statuses_go_by_the_code(void **unused)
+{
+    static const struct {
+        enum kndl_code code;
+        int exit;
+    } rows[] = {
+        {KNDL_OK, 0},
+        {KNDL_UNKNOWN, 1},
+        {KNDL_INVALID_ARGUMENT, 2},
+        {KNDL_NOT_FOUND, 3},
+        {KNDL_PERMISSION_DENIED, 3},
+        {KNDL_UNAUTHENTICATED, 3},
+        {KNDL_ABORTED, 4},
+        {KNDL_FAILED_PRECONDITION, 4},
+        {KNDL_UNAVAILABLE, 5},
+        {KNDL_DEADLINE_EXCEEDED, 5},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(kndl_code_names(rows[i].code)->exit, rows[i].exit);
 }
 
 int main(void)
@@ -41,6 +64,7 @@ int main(void)
         cmocka_unit_test(each_code_has_a_word_that_leads_back),
         cmocka_unit_test(what_is_no_code_is_unknown),
         cmocka_unit_test(a_conflict_of_state_is_409),
+        cmocka_unit_test(exit_statuses_go_by_the_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

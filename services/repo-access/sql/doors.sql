@@ -1,8 +1,5 @@
 -- How people come in: the Setup link, Invites, GitHub's answer, devices.
 
--- name: has_owner
-SELECT EXISTS (SELECT FROM person WHERE is_owner);
-
 -- name: offer_setup_link
 -- $1 hash, $2 now, $3 ends at, $4 even if there is one. No row: there is an Owner, or a link that
 -- is still good.
