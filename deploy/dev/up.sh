@@ -68,13 +68,22 @@ write_facts() {
   mv "$DEV_DIR/facts.json.new" "$DEV_DIR/facts.json"
 }
 
-# Until the Hub says that it is, or a reason why not has stood for long.
+# Until the Hub says that it is, or a reason why not has stood for long. What it lacks besides (a
+# Runner, which comes a moment later) is waited for a little and told.
 wait_ready() {
-  local n answer=
+  local n answer='' lacks='' seen_ready=0
   [ -x "$DEV_BUILD/bin/api-gateway" ] || return 0
   for ((n = 0; n < 3000; n++)); do
-    answer=$(curl -sS --noproxy '*' --max-time 5 "$HUB_URL/health" 2>&1) &&
-      [ "$(jq -r '.ready' <<<"$answer" 2>/dev/null)" = true ] && return 0
+    if answer=$(curl -sS --noproxy '*' --max-time 5 "$HUB_URL/health" 2>&1) &&
+      [ "$(jq -r '.ready' <<<"$answer" 2>/dev/null)" = true ]; then
+      lacks=$(jq -r '.reasons | join("; ")' <<<"$answer")
+      [ -n "$lacks" ] || return 0
+      seen_ready=$((seen_ready + 1))
+      [ "$seen_ready" -lt 25 ] || {
+        say "The Hub is up, but $lacks"
+        return 0
+      }
+    fi
     [ $((n % 50)) != 49 ] || say "    waiting: $answer"
     sleep 0.1
   done
@@ -92,6 +101,14 @@ dev_down() {
   netns_down
   rm -rf "$RUN_DIR" "$DEV_DIR/run"
   say "kndl is down"
+}
+
+# Stops, starts or restarts one program.
+dev_command() {
+  load_slot
+  is_up || fail "kndl is not running here; run ./dev up first"
+  ask status | cut -d' ' -f1 | grep -qxF -- "$2" || fail "there is no program $2; ./dev status lists them"
+  ask "$1 $2"
 }
 
 since() {
@@ -137,4 +154,5 @@ dev_status() {
       "$(health "$name")"
   done < <(ask status)
   say "Hub: $HUB_URL   logs: $DEV_DIR/log"
+  curl -sS --noproxy '*' --max-time 5 "$HUB_URL/health" 2>/dev/null | jq -r '.reasons[]' 2>/dev/null || true
 }
