@@ -224,6 +224,11 @@ static const struct kndl_secret *find_key(const struct kndl_keyring *ring, uint3
     return NULL;
 }
 
+bool kndl_keyring_has(const struct kndl_keyring *ring, uint32_t id)
+{
+    return find_key(ring, id) != NULL;
+}
+
 int kndl_column_open(const struct kndl_keyring *ring, const struct kndl_place *place,
                      struct kndl_slice sealed, struct kndl_secret *ret_plain,
                      struct kndl_error *err)

@@ -29,6 +29,14 @@ static const struct method secrets_methods[] = {
     {"SetSetupToken", METHOD_WEB, METHOD_CHANGES},
     {"RemoveSetupToken", METHOD_WEB, METHOD_CHANGES},
     {"GetSetupToken", METHOD_BOTH, 0},
+    {"ListVariables", METHOD_BOTH, 0},
+    {"SetVariables", METHOD_BOTH, METHOD_CHANGES},
+    {"RemoveVariable", METHOD_BOTH, METHOD_CHANGES},
+    {"ListSharedVariables", METHOD_BOTH, 0},
+    {"SetSharedVariable", METHOD_BOTH, METHOD_CHANGES},
+    {"RemoveSharedVariable", METHOD_BOTH, METHOD_CHANGES},
+    {"LinkSharedVariable", METHOD_BOTH, METHOD_CHANGES},
+    {"GetSessionVariables", METHOD_BOTH, 0},
 };
 
 /* Who may come in, and with what, is decided in the browser alone, too. */

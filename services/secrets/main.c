@@ -2,16 +2,21 @@
  * secrets: the only one that decrypts what is kept.
  *
  * Answers the three services of kndl.secrets.v1, tells sessions of setup tokens that changed, owns
- * the database schema "secrets". It asks nobody.
+ * the database schema "secrets". It asks repo-access which Repos a person may see.
+ *
+ *   secrets            serves
+ *   secrets --rotate   seals what is not under the current key anew, says how much, and ends
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "changes.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
 #include "peers.h"
+#include "rotate.h"
 #include "rpc.h"
 #include "store.h"
 
@@ -38,9 +43,13 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
 
 static int prepare(struct kndl_error *err)
 {
-    if (kndl_secret_guard_process(err) < 0)
+    struct store *store;
+
+    if (kndl_secret_guard_process(err) < 0 || store_migrate(err) < 0 || store_open(&store, err) < 0)
         return -1;
-    return store_migrate(err);
+    int result = store_check_keys(store, err);
+    store_close(store);
+    return result;
 }
 
 static const struct kndl_env env[] = {
@@ -71,5 +80,7 @@ static const struct kndl_service service = {
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--rotate") == 0)
+        return rotate(env);
     return kndl_service_main(&service, argc, argv);
 }

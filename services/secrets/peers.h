@@ -1,6 +1,13 @@
 #pragma once
 
-/* What secrets says to other services: sessions, of a setup token that changed. */
+/*
+ * What secrets says to other services (sessions, of a setup token that changed; redactor, of masks
+ * that did), and what it asks: repo-access, which Repos the caller may see.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "kndl/error.h"
 
@@ -15,3 +22,16 @@ void peers_close(struct peers *peers);
 /* 0: sessions has heard of it. Fails into call->err with the answer's code. */
 int peers_tell_token_changed(struct peers *peers, struct kndl_call *call,
                              const struct token_change *change);
+
+/* A Repo by id, or by name where the id is 0, as the caller of `call` sees it. KNDL_NOT_FOUND, word
+ * for word alike, whether it does not exist or they may not see it. */
+int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
+                       const char *name, int64_t *ret_id, const char **ret_name);
+
+/* Which of these Repos may the caller see? ret_allowed has `count` places. */
+int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                       size_t count, bool *ret_allowed);
+
+/* Mask sets of Sessions have changed: redactor asks for them anew. May be lost; redactor asks
+ * every few seconds anyway. */
+void peers_say_masks_changed(struct peers *peers);

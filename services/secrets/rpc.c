@@ -1,8 +1,12 @@
-/* SecretsService: what people do with their own secrets. No value ever comes back out of here. */
+/* SecretsService: what people do with their own setup token, and its table of methods. No secret
+ * value ever comes back out of here. */
 
 #include "rpc.h"
 
+#include <ctype.h>
+
 #include "changes.h"
+#include "handlers.h"
 #include "kndl/clock.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
@@ -10,6 +14,20 @@
 #include "store.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
+
+enum { REQUEST_ID_CHARS_MAX = 64 };
+
+int check_request_id(struct kndl_call *call, const char *request_id)
+{
+    size_t size = 0;
+
+    while (isgraph((unsigned char)request_id[size]))
+        size++;
+    if (size == 0 || size > REQUEST_ID_CHARS_MAX || request_id[size] != '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "request_id has 1 to %d printable characters", REQUEST_ID_CHARS_MAX);
+    return 0;
+}
 
 static V1(SetupToken) *rpc_token(const struct setup_token *token, struct kndl_arena *arena)
 {
@@ -78,6 +96,14 @@ static int get_setup_token(struct kndl_call *call, const V1(GetSetupTokenRequest
 KNDL_RPC(V1, SecretsService, SetSetupToken, set_setup_token)
 KNDL_RPC(V1, SecretsService, RemoveSetupToken, remove_setup_token)
 KNDL_RPC(V1, SecretsService, GetSetupToken, get_setup_token)
+KNDL_RPC(V1, SecretsService, ListVariables, list_variables)
+KNDL_RPC(V1, SecretsService, SetVariables, set_variables)
+KNDL_RPC(V1, SecretsService, RemoveVariable, remove_variable)
+KNDL_RPC(V1, SecretsService, ListSharedVariables, list_shared_variables)
+KNDL_RPC(V1, SecretsService, SetSharedVariable, set_shared_variable)
+KNDL_RPC(V1, SecretsService, RemoveSharedVariable, remove_shared_variable)
+KNDL_RPC(V1, SecretsService, LinkSharedVariable, link_shared_variable)
+KNDL_RPC(V1, SecretsService, GetSessionVariables, get_session_variables)
 
 static V1(SecretsService_Service) service = KNDL__SECRETS__V1__SECRETS_SERVICE__INIT(rpc_);
 

@@ -87,8 +87,8 @@ static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req
     if (req->session_id[0] != '\0')
         result = store_list_masks(secrets->store, &run, call->arena, &set, &call->err);
     else if (req->creator_id[0] != '\0')
-        result =
-            store_list_person_masks(secrets->store, req->creator_id, call->arena, &set, &call->err);
+        result = store_list_person_masks(secrets->store, req->creator_id, req->repo_id, call->arena,
+                                         &set, &call->err);
     else
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "session_id or creator_id is missing");
     if (result < 0)

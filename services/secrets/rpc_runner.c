@@ -41,7 +41,31 @@ static int put_session_token(struct kndl_call *call, const V1(PutSessionTokenReq
                               call->arena, &resp->mask_version, &call->err);
 }
 
+static int fetch_variables(struct kndl_call *call, const V1(FetchVariablesRequest) *req,
+                           V1(FetchVariablesResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct run run = {req->session_id, req->run, call->runner_id};
+    struct variables variables;
+
+    if (store_fetch_variables(secrets->store, &run, call->arena, &variables, &resp->mask_version,
+                              &call->err) < 0)
+        return -1;
+    resp->values = kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->values);
+    for (size_t i = 0; i < variables.count; i++) {
+        V1(FetchVariablesResponse__Value) *value = kndl_arena_alloc(call->arena, sizeof *value);
+
+        *value = (V1(FetchVariablesResponse__Value))
+            KNDL__SECRETS__V1__FETCH_VARIABLES_RESPONSE__VALUE__INIT;
+        value->name = (char *)variables.all[i].name;
+        value->value = (char *)variables.all[i].value;
+        resp->values[resp->n_values++] = value;
+    }
+    return 0;
+}
+
 KNDL_RPC(V1, SecretsRunnerService, FetchSetupToken, fetch_setup_token)
+KNDL_RPC(V1, SecretsRunnerService, FetchVariables, fetch_variables)
 KNDL_RPC(V1, SecretsRunnerService, PutSessionToken, put_session_token)
 
 static V1(SecretsRunnerService_Service) service =

@@ -7,19 +7,21 @@
 #include <string.h>
 
 #include "0001_secrets.sql.h"
+#include "0002_variables.sql.h"
+#include "keys.sql.h"
 #include "kndl/env.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "masks.sql.h"
 #include "store_parts.h"
 #include "tokens.sql.h"
+#include "variables.sql.h"
 
 static const char schema[] = "secrets";
 
-enum { OWNER_SIZE = 64 };
-
 static const struct kndl_migration migrations[] = {
     {1, "0001_secrets", MIGRATION_0001_SECRETS},
+    {2, "0002_variables", MIGRATION_0002_VARIABLES},
     {0, NULL, NULL},
 };
 
@@ -40,6 +42,32 @@ static const struct kndl_statement statements[] = {
     {"add_mask", SQL_ADD_MASK},
     {"raise_mask_version", SQL_RAISE_MASK_VERSION},
     {"list_masks", SQL_LIST_MASKS},
+    {"raise_environment", SQL_RAISE_ENVIRONMENT},
+    {"find_environment", SQL_FIND_ENVIRONMENT},
+    {"raise_repo_masks", SQL_RAISE_REPO_MASKS},
+    {"list_variables", SQL_LIST_VARIABLES},
+    {"find_variable", SQL_FIND_VARIABLE},
+    {"put_variable", SQL_PUT_VARIABLE},
+    {"remove_variable", SQL_REMOVE_VARIABLE},
+    {"measure_variables", SQL_MEASURE_VARIABLES},
+    {"count_unlinked", SQL_COUNT_UNLINKED},
+    {"list_shared", SQL_LIST_SHARED},
+    {"find_shared", SQL_FIND_SHARED},
+    {"find_made", SQL_FIND_MADE},
+    {"lock_shared", SQL_LOCK_SHARED},
+    {"remove_shared", SQL_REMOVE_SHARED},
+    {"find_namesake", SQL_FIND_NAMESAKE},
+    {"add_link", SQL_ADD_LINK},
+    {"remove_link", SQL_REMOVE_LINK},
+    {"keep_variables_version", SQL_KEEP_VARIABLES_VERSION},
+    {"find_session_variables", SQL_FIND_SESSION_VARIABLES},
+    {"list_keys", SQL_LIST_KEYS},
+    {"stale_tokens", SQL_STALE_TOKENS},
+    {"reseal_tokens", SQL_RESEAL_TOKENS},
+    {"stale_masks", SQL_STALE_MASKS},
+    {"reseal_masks", SQL_RESEAL_MASKS},
+    {"stale_variables", SQL_STALE_VARIABLES},
+    {"reseal_variables", SQL_RESEAL_VARIABLES},
     {NULL, NULL},
 };
 
@@ -88,8 +116,7 @@ int open_value(struct store *store, const struct kndl_place *place, struct kndl_
     return 0;
 }
 
-/* Where a person's token is kept. `owner` holds the text that the place refers to. */
-static struct kndl_place token_place(const char *person_id, int64_t version, char owner[OWNER_SIZE])
+struct kndl_place token_place(const char *person_id, int64_t version, char owner[OWNER_SIZE])
 {
     snprintf(owner, OWNER_SIZE, "person/%s", person_id);
     return (struct kndl_place){.table = "setup_token",

@@ -18,6 +18,7 @@
 #include "kndl/error.h"
 #include "kndl/slice.h"
 
+struct new_variable;
 struct store;
 
 /* A person's setup token, without its value. */
@@ -70,6 +71,35 @@ struct token_change {
     const char *person_id;
     enum { TOKEN_ADDED, TOKEN_REPLACED, TOKEN_REMOVED } what;
     int64_t version;
+};
+
+/* A Variable as it is kept. */
+struct variable {
+    const char *id;
+    int64_t repo_id; /* 0: Shared */
+    const char *name;
+    const char *value; /* plain; "" where it was not asked for */
+    bool is_sensitive;
+    bool at_build;
+    int64_t version;
+    int64_t revision; /* of a Shared one: what a change must name */
+    const char *made_by;
+    const char *changed_by;
+    int64_t changed_at_ms;
+    const int64_t *links; /* of a Shared one: the Repos that it is linked to */
+    size_t link_count;
+};
+
+struct variables {
+    struct variable *all;
+    size_t count;
+};
+
+/* Who changes what, by which request. */
+struct variable_change {
+    const char *person_id;
+    const char *request_id;
+    int64_t now_ms;
 };
 
 int store_migrate(struct kndl_error *err);
@@ -129,6 +159,75 @@ int store_fetch_token(struct store *store, const struct run *run, struct kndl_ar
 int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
                      struct mask_set *ret_set, struct kndl_error *err);
 
-/* What is to be masked for a person before there is a Session. */
-int store_list_person_masks(struct store *store, const char *person_id, struct kndl_arena *arena,
-                            struct mask_set *ret_set, struct kndl_error *err);
+/* What is to be masked for a person and a Repo (0: none) before there is a Session. */
+int store_list_person_masks(struct store *store, const char *person_id, int64_t repo_id,
+                            struct kndl_arena *arena, struct mask_set *ret_set,
+                            struct kndl_error *err);
+
+/* --- Variables: store_variables.c. Values that are Sensitive come out only where it is said. */
+
+/* A Repo's own and those linked to it, each by name, without Sensitive values. */
+int store_list_variables(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                         struct variables *ret_variables, struct kndl_error *err);
+
+/*
+ * Sets `count` of a Repo's Variables or none; a repeat of the request changes nothing. The Repo's
+ * Sessions mask new Sensitive values from here on. Fails as variable_check_scope() does.
+ */
+int store_set_variables(struct store *store, const struct variable_change *change, int64_t repo_id,
+                        const struct new_variable *news, size_t count, struct kndl_arena *arena,
+                        struct variables *ret_variables, struct kndl_error *err);
+int store_remove_variable(struct store *store, int64_t repo_id, const char *name,
+                          struct kndl_arena *arena, bool *ret_removed, struct kndl_error *err);
+
+/* Every Shared variable, with its links, by name; without Sensitive values. */
+int store_list_shared(struct store *store, struct kndl_arena *arena,
+                      struct variables *ret_variables, struct kndl_error *err);
+/* KNDL_NOT_FOUND: none. */
+int store_find_shared(struct store *store, const char *id, struct kndl_arena *arena,
+                      struct variable *ret_variable, struct kndl_error *err);
+
+/*
+ * Changes of a Shared variable as it was found: KNDL_ABORTED if it is another revision now.
+ * `found` is NULL for a new one. What comes back is how it is then.
+ */
+int store_set_shared(struct store *store, const struct variable_change *change,
+                     const struct variable *found, const struct new_variable *new,
+                     struct kndl_arena *arena, struct variable *ret_variable,
+                     struct kndl_error *err);
+int store_remove_shared(struct store *store, const struct variable *found, struct kndl_arena *arena,
+                        struct kndl_error *err);
+int store_link_shared(struct store *store, const struct variable *found, int64_t repo_id,
+                      bool linked, struct kndl_arena *arena, struct variable *ret_variable,
+                      struct kndl_error *err);
+
+/* A Session's Repo, and whether it runs with older Variables than that has now. KNDL_NOT_FOUND:
+ * never assigned, or purged. */
+int store_find_session_variables(struct store *store, const char *session_id,
+                                 struct kndl_arena *arena, int64_t *ret_repo_id, bool *ret_changed,
+                                 struct kndl_error *err);
+
+/*
+ * What a Runner's run that starts or is Active gets, values included, each name once; else
+ * KNDL_NOT_FOUND. The Sensitive ones are in the mask set, at *ret_mask_version, before.
+ */
+int store_fetch_variables(struct store *store, const struct run *run, struct kndl_arena *arena,
+                          struct variables *ret_variables, int64_t *ret_mask_version,
+                          struct kndl_error *err);
+
+/* --- Keys: store_keys.c. */
+
+/* KNDL_FAILED_PRECONDITION if a kept value needs a key that the ring lacks, or a newer one than
+ * this program knows. */
+int store_check_keys(struct store *store, struct kndl_error *err);
+
+struct rotation {
+    int64_t sealed_anew;
+    int64_t unreadable; /* left as they are */
+};
+
+/*
+ * Seals what is not under the current key anew, a hundred rows a transaction. Killed at any
+ * moment it has lost nothing, and goes on where it was when it is called again.
+ */
+int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl_error *err);

@@ -6,17 +6,7 @@
 #include "kndl/mem.h"
 #include "store_parts.h"
 
-enum { OWNER_SIZE = 64 };
-
 static const char setup_token_name[] = "setup_token";
-
-struct assignment_row {
-    int64_t run;
-    const char *runner_id;
-    const char *creator_id;
-    enum phase phase;
-    int64_t mask_version;
-};
 
 static int no_such_session(const char *session_id, struct kndl_error *err)
 {
@@ -38,6 +28,7 @@ static int read_assignment(struct store *store, const char *statement, const cha
         .run = kndl_row_i64(&rows, 0, 0),
         .runner_id = kndl_row_text(&rows, 0, 1),
         .creator_id = kndl_row_text(&rows, 0, 2),
+        .repo_id = kndl_row_i64(&rows, 0, 3),
         .phase = (enum phase)kndl_row_i64(&rows, 0, 4),
         .mask_version = kndl_row_i64(&rows, 0, 5),
     };
@@ -71,8 +62,8 @@ int store_put_assignment(struct store *store, const struct assignment *assignmen
     return kndl_tx_commit(&tx, err);
 }
 
-static struct kndl_place mask_place(const char *session_id, const char *name, int64_t version,
-                                    char owner[OWNER_SIZE])
+struct kndl_place mask_place(const char *session_id, const char *name, int64_t version,
+                             char owner[OWNER_SIZE])
 {
     snprintf(owner, OWNER_SIZE, "session/%s", session_id);
     return (struct kndl_place){
@@ -107,10 +98,9 @@ static int is_current(struct store *store, const char *session_id, const char *n
     return 0;
 }
 
-/* In the transaction that locked the assignment. */
-static int add_mask(struct store *store, const char *session_id, const struct assignment_row *row,
-                    const char *name, struct kndl_slice value, struct kndl_arena *arena,
-                    int64_t *ret_version, struct kndl_error *err)
+int add_mask(struct store *store, const char *session_id, struct assignment_row *row,
+             const char *name, struct kndl_slice value, struct kndl_arena *arena,
+             struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
     char owner[OWNER_SIZE];
@@ -119,10 +109,8 @@ static int add_mask(struct store *store, const char *session_id, const struct as
 
     if (is_current(store, session_id, name, value, arena, &is_there, err) < 0)
         return -1;
-    if (is_there) {
-        *ret_version = row->mask_version;
+    if (is_there)
         return 0;
-    }
     struct kndl_place place = mask_place(session_id, name, version, owner);
     kndl_column_seal(store->ring, &place, value, &sealed);
     if (kndl_db_exec(store->db, "remove_previous_mask", NULL, NULL, err, kndl_db_text(session_id),
@@ -135,7 +123,7 @@ static int add_mask(struct store *store, const char *session_id, const struct as
         kndl_db_exec(store->db, "raise_mask_version", NULL, NULL, err, kndl_db_text(session_id),
                      kndl_db_i64(version)) < 0)
         return -1;
-    *ret_version = version;
+    row->mask_version = version;
     return 0;
 }
 
@@ -148,15 +136,15 @@ int store_put_mask(struct store *store, const char *session_id, const char *name
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         read_assignment(store, "lock_assignment", session_id, arena, &row, err) < 0 ||
-        add_mask(store, session_id, &row, name, value, arena, ret_mask_version, err) < 0)
+        add_mask(store, session_id, &row, name, value, arena, err) < 0 ||
+        kndl_tx_commit(&tx, err) < 0)
         return -1;
-    return kndl_tx_commit(&tx, err);
+    *ret_mask_version = row.mask_version;
+    return 0;
 }
 
-/* The assignment, locked, if it is that Runner's run in one of the phases from first to last. */
-static int lock_run(struct store *store, const struct run *run, enum phase first, enum phase last,
-                    struct kndl_arena *arena, struct assignment_row *ret_row,
-                    struct kndl_error *err)
+int lock_run(struct store *store, const struct run *run, enum phase first, enum phase last,
+             struct kndl_arena *arena, struct assignment_row *ret_row, struct kndl_error *err)
 {
     if (read_assignment(store, "lock_assignment", run->session_id, arena, ret_row, err) < 0)
         return -1;
@@ -175,9 +163,11 @@ int store_put_run_mask(struct store *store, const struct run *run, const char *n
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         lock_run(store, run, PHASE_STARTING, PHASE_ACTIVE, arena, &row, err) < 0 ||
-        add_mask(store, run->session_id, &row, name, value, arena, ret_mask_version, err) < 0)
+        add_mask(store, run->session_id, &row, name, value, arena, err) < 0 ||
+        kndl_tx_commit(&tx, err) < 0)
         return -1;
-    return kndl_tx_commit(&tx, err);
+    *ret_mask_version = row.mask_version;
+    return 0;
 }
 
 int store_fetch_token(struct store *store, const struct run *run, struct kndl_arena *arena,
@@ -197,9 +187,11 @@ int store_fetch_token(struct store *store, const struct run *run, struct kndl_ar
                          "it), then try again");
     if (open_token(store, row.creator_id, &token, arena, ret_token, err) < 0 ||
         add_mask(store, run->session_id, &row, setup_token_name, kndl_slice_of(*ret_token), arena,
-                 ret_mask_version, err) < 0)
+                 err) < 0 ||
+        kndl_tx_commit(&tx, err) < 0)
         return -1;
-    return kndl_tx_commit(&tx, err);
+    *ret_mask_version = row.mask_version;
+    return 0;
 }
 
 /* A value that is there already under another name is masked all the same. */
@@ -228,12 +220,21 @@ static int join_token(struct store *store, const char *person_id, struct kndl_ar
     return 0;
 }
 
+/* Those that a linked one is overridden by, too: a person may know both. */
+static void join_variables(struct mask_set *set, const struct variables *variables)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        if (variables->all[i].is_sensitive)
+            join(set, variables->all[i].name, variables->all[i].value);
+}
+
 int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
                      struct mask_set *ret_set, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct mask_set set = {0};
     struct assignment_row row;
+    struct variables variables;
     struct kndl_rows rows;
     int64_t token_version;
 
@@ -244,10 +245,12 @@ int store_list_masks(struct store *store, const struct run *run, struct kndl_are
             ? read_assignment(store, "lock_assignment", run->session_id, arena, &row, err) < 0
             : lock_run(store, run, PHASE_STARTING, PHASE_ENDED, arena, &row, err) < 0)
         return -1;
-    if (kndl_db_exec(store->db, "list_masks", arena, &rows, err, kndl_db_text(run->session_id)) < 0)
+    if (kndl_db_exec(store->db, "list_masks", arena, &rows, err, kndl_db_text(run->session_id)) <
+            0 ||
+        read_variables(store, row.repo_id, true, arena, &variables, err) < 0)
         return -1;
     set.version = row.mask_version;
-    set.masks = kndl_arena_alloc(arena, (rows.count + 1) * sizeof *set.masks);
+    set.masks = kndl_arena_alloc(arena, (rows.count + variables.count + 1) * sizeof *set.masks);
     for (size_t i = 0; i < rows.count; i++) {
         const char *name = kndl_row_text(&rows, i, 0);
         const char *value;
@@ -257,6 +260,7 @@ int store_list_masks(struct store *store, const struct run *run, struct kndl_are
             return -1;
         join(&set, name, value);
     }
+    join_variables(&set, &variables);
     if (join_token(store, row.creator_id, arena, &set, &token_version, err) < 0 ||
         kndl_tx_commit(&tx, err) < 0)
         return -1;
@@ -264,11 +268,17 @@ int store_list_masks(struct store *store, const struct run *run, struct kndl_are
     return 0;
 }
 
-int store_list_person_masks(struct store *store, const char *person_id, struct kndl_arena *arena,
-                            struct mask_set *ret_set, struct kndl_error *err)
+int store_list_person_masks(struct store *store, const char *person_id, int64_t repo_id,
+                            struct kndl_arena *arena, struct mask_set *ret_set,
+                            struct kndl_error *err)
 {
-    struct mask_set set = {.masks = kndl_arena_alloc(arena, sizeof *set.masks)};
+    struct variables variables = {0};
+    struct mask_set set = {0};
 
+    if (repo_id != 0 && read_variables(store, repo_id, true, arena, &variables, err) < 0)
+        return -1;
+    set.masks = kndl_arena_alloc(arena, (variables.count + 1) * sizeof *set.masks);
+    join_variables(&set, &variables);
     if (join_token(store, person_id, arena, &set, &set.version, err) < 0)
         return -1;
     *ret_set = set;

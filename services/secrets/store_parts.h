@@ -1,6 +1,6 @@
 #pragma once
 
-/* The inside of a store, for store.c (tokens) and store_masks.c. */
+/* The inside of a store, for store.c (tokens) and the other store_*.c. */
 
 #include "kndl/db.h"
 #include "kndl/seal.h"
@@ -27,6 +27,38 @@ int read_token_row(struct store *store, const char *statement, const char *perso
 /* The plain value of a row that has one, in the arena. */
 int open_token(struct store *store, const char *person_id, const struct token_row *row,
                struct kndl_arena *arena, const char **ret_token, struct kndl_error *err);
+
+/* Where a value is kept. `owner` holds a text that the place refers to. */
+enum { OWNER_SIZE = 128 };
+struct kndl_place token_place(const char *person_id, int64_t version, char owner[OWNER_SIZE]);
+struct kndl_place mask_place(const char *session_id, const char *name, int64_t version,
+                             char owner[OWNER_SIZE]);
+struct kndl_place variable_place(const struct variable *variable, char owner[OWNER_SIZE]);
+
+/* A row of assignment. */
+struct assignment_row {
+    int64_t run;
+    const char *runner_id;
+    const char *creator_id;
+    int64_t repo_id;
+    enum phase phase;
+    int64_t mask_version;
+};
+
+/* The assignment, locked, if it is that Runner's run in one of the phases from first to last;
+ * else KNDL_NOT_FOUND. In a transaction. */
+int lock_run(struct store *store, const struct run *run, enum phase first, enum phase last,
+             struct kndl_arena *arena, struct assignment_row *ret_row, struct kndl_error *err);
+
+/* Adds a value to the set of an assignment that is locked, and raises row->mask_version. */
+int add_mask(struct store *store, const char *session_id, struct assignment_row *row,
+             const char *name, struct kndl_slice value, struct kndl_arena *arena,
+             struct kndl_error *err);
+
+/* What a Repo's Sessions may get, the values of Sensitive ones included. */
+int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
+                   struct kndl_arena *arena, struct variables *ret_variables,
+                   struct kndl_error *err);
 
 /* Opens a sealed column into the arena. */
 int open_value(struct store *store, const struct kndl_place *place, struct kndl_slice sealed,

@@ -5,6 +5,7 @@
  * (columns). Thread-safe where keys are not being changed.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kndl/buf.h"
@@ -37,6 +38,7 @@ struct kndl_keyring;
 int kndl_keyring_open(const char *path, struct kndl_keyring **ret_ring, struct kndl_error *err);
 void kndl_keyring_close(struct kndl_keyring *ring);
 uint32_t kndl_keyring_current(const struct kndl_keyring *ring);
+bool kndl_keyring_has(const struct kndl_keyring *ring, uint32_t id);
 
 /* The place of a value. Each is length-prefixed into the AAD. */
 struct kndl_place {

@@ -18,8 +18,10 @@ UPDATE setup_token SET version = $2, sealed = $3, set_at = $4, expires_at = $5, 
 WHERE person_id = $1;
 
 -- name: raise_masks
--- $1 Creator: the mask sets of their Sessions have another value from here on.
-UPDATE assignment SET mask_version = mask_version + 1 WHERE creator_id = $1;
+-- $1 Creator: the mask sets of their Sessions have another value from here on. In their order, so
+-- that two who do this never wait for each other.
+UPDATE assignment SET mask_version = mask_version + 1 WHERE session_id IN (
+    SELECT session_id FROM assignment WHERE creator_id = $1 ORDER BY session_id FOR UPDATE);
 
 -- name: keep_change
 -- $1 person, $2 change, $3 version, $4 now. A token that came after a removal which sessions has

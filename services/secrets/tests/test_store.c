@@ -1,4 +1,4 @@
-/* secrets from its handlers to a real PostgreSQL; sessions is the fake below. */
+/* secrets from its handlers to a real PostgreSQL; its peers are fakes. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "changes.h"
+#include "fakes.h"
 #include "kndl/clock.h"
 #include "kndl/db.h"
-#include "kndl/env.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
@@ -28,37 +28,6 @@
 
 static const char *database;
 
-/* What sessions was told, or that it does not answer. */
-struct peers {
-    bool is_away;
-    int count;
-    struct token_change last;
-};
-static struct peers sessions;
-
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
-{
-    (void)bus;
-    (void)err;
-    *ret_peers = &sessions;
-    return 0;
-}
-
-void peers_close(struct peers *peers)
-{
-    (void)peers;
-}
-
-int peers_tell_token_changed(struct peers *peers, struct kndl_call *call,
-                             const struct token_change *change)
-{
-    if (peers->is_away)
-        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "nobody serves it");
-    peers->count++;
-    peers->last = *change;
-    return 0;
-}
-
 struct fixture {
     struct secrets secrets;
     char person[KNDL_ID_SIZE];
@@ -75,13 +44,13 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    f->secrets.peers = &sessions;
+    f->secrets.peers = &fake_peers;
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
     kndl_id_new(f->person);
     kndl_id_new(f->session);
     /* What earlier tests left to be told is told. */
     f->err = kndl_test_task(&changes_task, &f->secrets);
-    sessions = (struct peers){0};
+    fake_peers = (struct peers){0};
     *state = f;
     return 0;
 }
@@ -501,29 +470,29 @@ static void cr_04_sessions_hears_of_each_change_until_it_answers(void **state)
 {
     struct fixture *f = *state;
 
-    sessions.is_away = true;
+    fake_peers.is_away = true;
     assert_true(set_token(f, "q1", TOKEN_A));
     run_changes(f);
-    assert_int_equal(sessions.count, 0);
-    sessions.is_away = false;
+    assert_int_equal(fake_peers.count, 0);
+    fake_peers.is_away = false;
     run_changes(f); /* not due yet: it was asked just now */
     restart(f);
     kndl_clock_shift(60 * 1000);
     run_changes(f);
-    assert_int_equal(sessions.count, 1);
-    assert_int_equal(sessions.last.what, TOKEN_ADDED);
-    assert_int_equal(sessions.last.version, 1);
+    assert_int_equal(fake_peers.count, 1);
+    assert_int_equal(fake_peers.last.what, TOKEN_ADDED);
+    assert_int_equal(fake_peers.last.version, 1);
     kndl_clock_shift(60 * 1000);
     run_changes(f);
-    assert_int_equal(sessions.count, 1);
+    assert_int_equal(fake_peers.count, 1);
 
     assert_true(set_token(f, "q2", TOKEN_B));
     run_changes(f);
-    assert_int_equal(sessions.last.what, TOKEN_REPLACED);
+    assert_int_equal(fake_peers.last.what, TOKEN_REPLACED);
     assert_true(remove_token(f, "q3"));
     run_changes(f);
-    assert_int_equal(sessions.last.what, TOKEN_REMOVED);
-    assert_int_equal(sessions.last.version, 3);
+    assert_int_equal(fake_peers.last.what, TOKEN_REMOVED);
+    assert_int_equal(fake_peers.last.version, 3);
 }
 
 /* CR-04 */
@@ -536,9 +505,9 @@ static void cr_04_a_removal_that_was_not_heard_is_not_hidden_by_a_new_token(void
     assert_true(remove_token(f, "q2"));
     assert_true(set_token(f, "q3", TOKEN_B));
     run_changes(f);
-    assert_int_equal(sessions.count, 2);
-    assert_int_equal(sessions.last.what, TOKEN_REPLACED);
-    assert_int_equal(sessions.last.version, 3);
+    assert_int_equal(fake_peers.count, 2);
+    assert_int_equal(fake_peers.last.what, TOKEN_REPLACED);
+    assert_int_equal(fake_peers.last.version, 3);
 }
 
 /* CR-04, AC-09: said twice, since gateways may err for some seconds. */
@@ -616,32 +585,6 @@ static void cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_op
     kndl_arena_free(arena);
 }
 
-/* A key file and the environment, as a service would have them. */
-static void configure(void)
-{
-    static const struct kndl_env env[] = {
-        {"HUB_DATABASE_URL", NULL, ""}, {"HUB_SECRETS_KEY_FILE", NULL, ""}, {NULL, NULL, NULL}};
-    static const char key[] =
-        "7 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-    char path[] = "/tmp/kndl-secrets-XXXXXX";
-    struct kndl_error err = {0};
-    int fd = mkstemp(path);
-
-    if (fd < 0 || write(fd, key, sizeof key - 1) < 0)
-        abort();
-    close(fd);
-    database = kndl_test_database();
-    setenv("HUB_DATABASE_URL", database, 1);
-    setenv("HUB_SECRETS_KEY_FILE", path, 1);
-    struct store *store = NULL;
-    if (kndl_env_load(env, &err) < 0 || kndl_secret_guard_process(&err) < 0 ||
-        store_migrate(&err) < 0 || store_open(&store, &err) < 0) {
-        fprintf(stderr, "%s\n", err.message);
-        abort();
-    }
-    store_close(store);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -665,8 +608,8 @@ int main(void)
         TEST(cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_open),
     };
 
-    configure();
+    database = fake_hub_open();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(kndl_env_get("HUB_SECRETS_KEY_FILE"));
+    fake_hub_close();
     return failed;
 }

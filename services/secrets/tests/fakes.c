@@ -1,0 +1,110 @@
+/* Peers, and a Hub's environment. */
+
+#include "fakes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kndl/env.h"
+#include "kndl/rpc.h"
+#include "kndl/secret.h"
+#include "kndl/testing.h"
+
+struct peers fake_peers;
+static char key_file[] = "/tmp/kndl-secrets-XXXXXX";
+
+int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
+{
+    (void)bus;
+    (void)err;
+    *ret_peers = &fake_peers;
+    return 0;
+}
+
+void peers_close(struct peers *peers)
+{
+    (void)peers;
+}
+
+int peers_tell_token_changed(struct peers *peers, struct kndl_call *call,
+                             const struct token_change *change)
+{
+    if (peers->is_away)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "nobody serves it");
+    peers->count++;
+    peers->last = *change;
+    return 0;
+}
+
+static bool is_seen(const struct peers *peers, int64_t repo_id)
+{
+    for (size_t i = 0; i < FAKE_REPOS_MAX && peers->repos[i] != 0; i++)
+        if (peers->repos[i] == repo_id)
+            return true;
+    return false;
+}
+
+int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
+                       const char *name, int64_t *ret_id, const char **ret_name)
+{
+    (void)name;
+    if (!is_seen(peers, repo_id))
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "repo %lld does not exist",
+                         (long long)repo_id);
+    *ret_id = repo_id;
+    *ret_name = "demo/hello";
+    return 0;
+}
+
+int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                       size_t count, bool *ret_allowed)
+{
+    (void)call;
+    for (size_t i = 0; i < count; i++)
+        ret_allowed[i] = is_seen(peers, repo_ids[i]);
+    return 0;
+}
+
+void peers_say_masks_changed(struct peers *peers)
+{
+    peers->masks_changed++;
+}
+
+void fake_keys(const char *lines)
+{
+    int fd = open(key_file, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, lines, strlen(lines)) != (ssize_t)strlen(lines))
+        abort();
+    close(fd);
+}
+
+const char *fake_hub_open(void)
+{
+    static const struct kndl_env env[] = {
+        {"HUB_DATABASE_URL", NULL, ""}, {"HUB_SECRETS_KEY_FILE", NULL, ""}, {NULL, NULL, NULL}};
+    const char *database = kndl_test_database();
+    struct kndl_error err = {0};
+    int fd = mkstemp(key_file);
+
+    if (fd < 0)
+        abort();
+    close(fd);
+    fake_keys(FAKE_KEY_7 FAKE_KEY_8);
+    setenv("HUB_DATABASE_URL", database, 1);
+    setenv("HUB_SECRETS_KEY_FILE", key_file, 1);
+    if (kndl_env_load(env, &err) < 0 || kndl_secret_guard_process(&err) < 0 ||
+        store_migrate(&err) < 0) {
+        fprintf(stderr, "%s\n", err.message);
+        abort();
+    }
+    return database;
+}
+
+void fake_hub_close(void)
+{
+    unlink(key_file);
+}

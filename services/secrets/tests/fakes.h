@@ -1,0 +1,30 @@
+#pragma once
+
+/* What secrets has around it in its tests: peers that remember and answer as they are told, and a
+ * real PostgreSQL with a key file. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "peers.h"
+#include "store.h"
+
+enum { FAKE_REPOS_MAX = 8 };
+
+struct peers {
+    bool is_away; /* sessions does not answer */
+    int count;    /* changes of setup tokens that sessions was told */
+    struct token_change last;
+    int masks_changed;             /* facts */
+    int64_t repos[FAKE_REPOS_MAX]; /* those that whoever asks may see; 0 ends them */
+};
+extern struct peers fake_peers;
+
+/* The environment, a database, keys 7 and 8 of which 7 is current. Answers the database's URL. */
+const char *fake_hub_open(void);
+void fake_hub_close(void);
+
+/* From here on the key file holds these lines. */
+void fake_keys(const char *lines);
+#define FAKE_KEY_7 "7 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
+#define FAKE_KEY_8 "8 ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"

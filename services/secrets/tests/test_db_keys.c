@@ -1,0 +1,187 @@
+/* Two keys live, and the change from one to the other, killed in the middle (CR-05). */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fakes.h"
+#include "kndl/clock.h"
+#include "kndl/db.h"
+#include "kndl/id.h"
+#include "kndl/mem.h"
+#include "kndl/testing.h"
+#include "variable.h"
+
+enum { REPO = 41, PEOPLE = 260 };
+
+static const char *database;
+
+static const struct kndl_statement statements[] = {
+    {"count", "SELECT count(*) FILTER (WHERE substr(sealed, 2, 4) = '\\x00000008'), count(*) FROM "
+              "(SELECT sealed FROM setup_token WHERE sealed IS NOT NULL UNION ALL SELECT sealed "
+              "FROM mask UNION ALL SELECT sealed FROM variable) s"},
+    {"lock", "SELECT person_id FROM setup_token WHERE person_id = (SELECT person_id FROM "
+             "setup_token ORDER BY person_id OFFSET 150 LIMIT 1) FOR UPDATE"},
+    {"waiting", "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM "
+                "pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = "
+                "current_database()))"},
+    {NULL, NULL},
+};
+
+static struct store *open_store(void)
+{
+    struct store *store;
+    struct kndl_error err = {0};
+
+    if (store_open(&store, &err) < 0)
+        fail_msg("%s", err.message);
+    return store;
+}
+
+static void count(struct kndl_db *db, int64_t *ret_new, int64_t *ret_all)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_rows rows;
+    struct kndl_error err;
+
+    assert_int_equal(kndl_db_exec_params(db, "count", NULL, 0, arena, &rows, &err), 0);
+    *ret_new = kndl_row_i64(&rows, 0, 0);
+    *ret_all = kndl_row_i64(&rows, 0, 1);
+    kndl_arena_free(arena);
+}
+
+/* Setup tokens enough for three batches, a Variable, and a mask. */
+static void fill(struct store *store)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+    const struct new_variable new = {.name = "A", .value = "kept-value", .is_sensitive = true};
+    const struct variable_change change = {"somebody", "q1", 1};
+    struct kndl_error err = {0};
+    struct variables variables;
+    struct setup_token token;
+    bool changed;
+
+    for (int i = 0; i < PEOPLE; i++) {
+        char person[KNDL_ID_SIZE];
+
+        kndl_id_new(person);
+        assert_int_equal(store_set_token(store, person, "q1", kndl_slice_of("sk-ant-oat01-x"), 1, 2,
+                                         arena, &token, &changed, &err),
+                         0);
+    }
+    assert_int_equal(store_set_variables(store, &change, REPO, &new, 1, arena, &variables, &err),
+                     0);
+    kndl_arena_free(arena);
+}
+
+static void assert_readable(struct store *store)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+    struct kndl_error err = {0};
+    struct mask_set set;
+
+    assert_int_equal(store_list_person_masks(store, "nobody", REPO, arena, &set, &err), 0);
+    assert_int_equal(set.count, 1);
+    assert_string_equal(set.masks[0].value, "kept-value");
+    kndl_arena_free(arena);
+}
+
+/* In a process of its own, which is killed while it waits for a row that somebody else holds. */
+static void rotate_and_die(struct kndl_db *db)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_rows rows;
+    struct kndl_error err;
+    int status;
+
+    assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
+    assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rotation rotation;
+        struct store *store;
+
+        if (store_open(&store, &err) < 0 || store_rotate(store, &rotation, &err) < 0)
+            fprintf(stderr, "%s\n", err.message);
+        _exit(0);
+    }
+    for (int64_t waiting = 0; waiting == 0;) {
+        assert_int_equal(kndl_db_exec_params(db, "waiting", NULL, 0, arena, &rows, &err), 0);
+        waiting = kndl_row_i64(&rows, 0, 0);
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+    }
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    kndl_arena_free(arena);
+}
+
+/* CR-05 */
+static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **unused)
+{
+    struct kndl_error err = {0};
+    struct kndl_db *db;
+    struct rotation rotation;
+    int64_t new, all;
+
+    (void)unused;
+    struct store *store = open_store();
+    fill(store);
+    store_close(store);
+    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
+
+    fake_keys(FAKE_KEY_8 FAKE_KEY_7);
+    rotate_and_die(db);
+    count(db, &new, &all);
+    assert_int_equal(new, 100); /* one batch; the second was never committed */
+    store = open_store();
+    assert_readable(store);
+    assert_int_equal(store_check_keys(store, &err), 0);
+    assert_int_equal(store_rotate(store, &rotation, &err), 0);
+    assert_int_equal(rotation.sealed_anew, all - 100);
+    assert_int_equal(rotation.unreadable, 0);
+    count(db, &new, &all);
+    assert_int_equal(new, all);
+    assert_int_equal(store_rotate(store, &rotation, &err), 0);
+    assert_int_equal(rotation.sealed_anew, 0);
+    store_close(store);
+
+    fake_keys(FAKE_KEY_8); /* the old one is not needed any more */
+    store = open_store();
+    assert_int_equal(store_check_keys(store, &err), 0);
+    assert_readable(store);
+    store_close(store);
+    kndl_db_close(db);
+}
+
+/* CR-05 */
+static void cr_05_a_missing_key_is_said_at_the_start(void **unused)
+{
+    struct kndl_error err = {0};
+    struct store *store;
+
+    (void)unused;
+    fake_keys(FAKE_KEY_7); /* what is kept needs 8 by now */
+    store = open_store();
+    assert_int_equal(store_check_keys(store, &err), -1);
+    assert_int_equal(err.code, KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(err.message, "key 8"));
+    store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
+        cmocka_unit_test(cr_05_a_missing_key_is_said_at_the_start),
+    };
+
+    database = fake_hub_open();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    fake_hub_close();
+    return failed;
+}

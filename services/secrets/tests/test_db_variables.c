@@ -1,0 +1,640 @@
+/* Variables from secrets' handlers to a real PostgreSQL; its peers are fakes. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fakes.h"
+#include "kndl/db.h"
+#include "kndl/id.h"
+#include "kndl/mem.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/testing.h"
+#include "rpc.h"
+#include "variable.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+#define PHASE(name) KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__PHASE__PHASE_##name
+
+static const char *database;
+static const char *runner = "runneraaaaaaaaaaaaaaaaaaaa";
+static int64_t next_repo = 5000;
+
+struct fixture {
+    struct secrets secrets;
+    char person[KNDL_ID_SIZE];
+    char session[KNDL_ID_SIZE];
+    char shared_id[KNDL_ID_SIZE]; /* of the last one that was made */
+    int64_t repo, other;
+    struct kndl_error err; /* of the last call */
+    int64_t version;       /* a mask version that it answered */
+    char text[512];        /* what it answered, "NAME=value NAME=value" */
+    size_t warnings;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = kndl_new0(struct fixture);
+
+    fake_peers = (struct peers){0};
+    f->secrets.peers = &fake_peers;
+    assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
+    kndl_id_new(f->person);
+    kndl_id_new(f->session);
+    f->repo = next_repo++;
+    f->other = next_repo++;
+    fake_peers.repos[0] = f->repo;
+    fake_peers.repos[1] = f->other;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    store_close(f->secrets.store);
+    free(f);
+    return 0;
+}
+
+static struct kndl_test_answer ask(struct fixture *f, const char *method, ProtobufCMessage *req)
+{
+    struct kndl_test_answer answer =
+        kndl_test_call(secrets_service, &f->secrets, f->person, method, req);
+
+    f->err = answer.err;
+    return answer;
+}
+
+static bool done(struct fixture *f, struct kndl_test_answer *answer)
+{
+    kndl_test_done(answer);
+    return f->err.code == KNDL_OK;
+}
+
+static void add(struct fixture *f, const char *name, const char *value)
+{
+    size_t used = strlen(f->text);
+
+    snprintf(f->text + used, sizeof f->text - used, "%s%s=%s", used > 0 ? " " : "", name, value);
+}
+
+static V1(NewVariable) new_variable(const char *name, const char *value, bool sensitive)
+{
+    V1(NewVariable) new = KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
+
+    new.name = (char *)name;
+    new.value = (char *)value;
+    new.sensitive = sensitive;
+    return new;
+}
+
+/* A request id for each call but those that ask for a repeat. */
+static char *request_id(void)
+{
+    static char id[32];
+    static int count;
+
+    snprintf(id, sizeof id, "q%d", ++count);
+    return id;
+}
+
+static bool set_as(struct fixture *f, char *id, const char *name, const char *value, bool sensitive)
+{
+    V1(SetVariablesRequest) req = KNDL__SECRETS__V1__SET_VARIABLES_REQUEST__INIT;
+    V1(NewVariable) new = new_variable(name, value, sensitive);
+    V1(NewVariable) *news[] = {&new};
+
+    req.request_id = id;
+    req.repo_id = f->repo;
+    req.variables = news;
+    req.n_variables = 1;
+    struct kndl_test_answer answer = ask(f, "SetVariables", &req.base);
+    const V1(SetVariablesResponse) *resp = (V1(SetVariablesResponse) *)answer.response;
+    f->warnings = resp != NULL ? resp->n_warnings : 0;
+    if (resp != NULL && sensitive)
+        assert_string_equal(resp->variables[0]->value, "");
+    return done(f, &answer);
+}
+
+static bool set(struct fixture *f, const char *name, const char *value, bool sensitive)
+{
+    return set_as(f, request_id(), name, value, sensitive);
+}
+
+static bool remove_one(struct fixture *f, const char *name)
+{
+    V1(RemoveVariableRequest) req = KNDL__SECRETS__V1__REMOVE_VARIABLE_REQUEST__INIT;
+
+    req.request_id = request_id();
+    req.repo_id = f->repo;
+    req.name = (char *)name;
+    struct kndl_test_answer answer = ask(f, "RemoveVariable", &req.base);
+    bool removed =
+        answer.response != NULL && ((V1(RemoveVariableResponse) *)answer.response)->removed;
+    return done(f, &answer) && removed;
+}
+
+/* Into f->text; an overridden one in brackets. */
+static bool list(struct fixture *f, int64_t repo)
+{
+    V1(ListVariablesRequest) req = KNDL__SECRETS__V1__LIST_VARIABLES_REQUEST__INIT;
+
+    req.repo_id = repo;
+    struct kndl_test_answer answer = ask(f, "ListVariables", &req.base);
+    const V1(ListVariablesResponse) *resp = (V1(ListVariablesResponse) *)answer.response;
+    f->text[0] = '\0';
+    for (size_t i = 0; resp != NULL && i < resp->n_variables; i++)
+        add(f, resp->variables[i]->overridden ? "[]" : resp->variables[i]->name,
+            resp->variables[i]->sensitive ? "*" : resp->variables[i]->value);
+    return done(f, &answer);
+}
+
+static bool set_shared(struct fixture *f, const char *id, const char *name, const char *value,
+                       bool sensitive)
+{
+    V1(SetSharedVariableRequest) req = KNDL__SECRETS__V1__SET_SHARED_VARIABLE_REQUEST__INIT;
+    V1(NewVariable) new = new_variable(name, value, sensitive);
+
+    req.request_id = request_id();
+    req.shared_id = (char *)id;
+    req.variable = &new;
+    struct kndl_test_answer answer = ask(f, "SetSharedVariable", &req.base);
+    if (answer.response != NULL)
+        strcpy(f->shared_id,
+               ((V1(SetSharedVariableResponse) *)answer.response)->variable->shared_id);
+    return done(f, &answer);
+}
+
+static bool link_shared(struct fixture *f, int64_t repo, bool linked)
+{
+    V1(LinkSharedVariableRequest) req = KNDL__SECRETS__V1__LINK_SHARED_VARIABLE_REQUEST__INIT;
+
+    req.request_id = request_id();
+    req.shared_id = f->shared_id;
+    req.repo_id = repo;
+    req.linked = linked;
+    struct kndl_test_answer answer = ask(f, "LinkSharedVariable", &req.base);
+    return done(f, &answer);
+}
+
+static bool remove_shared(struct fixture *f)
+{
+    V1(RemoveSharedVariableRequest) req = KNDL__SECRETS__V1__REMOVE_SHARED_VARIABLE_REQUEST__INIT;
+
+    req.request_id = request_id();
+    req.shared_id = f->shared_id;
+    struct kndl_test_answer answer = ask(f, "RemoveSharedVariable", &req.base);
+    return done(f, &answer);
+}
+
+/* How many Shared variables the caller sees of this test's Repos; *ret_more: of the last one. */
+static size_t count_shared(struct fixture *f, bool *ret_more)
+{
+    V1(ListSharedVariablesRequest) req = KNDL__SECRETS__V1__LIST_SHARED_VARIABLES_REQUEST__INIT;
+    struct kndl_test_answer answer = ask(f, "ListSharedVariables", &req.base);
+    const V1(ListSharedVariablesResponse) *resp =
+        (V1(ListSharedVariablesResponse) *)answer.response;
+    size_t count = resp->n_variables;
+
+    *ret_more = count > 0 && resp->variables[count - 1]->more_repos;
+    kndl_test_done(&answer);
+    return count;
+}
+
+static void assign(struct fixture *f, int64_t run, V1(PutAssignmentRequest__Phase) phase)
+{
+    V1(PutAssignmentRequest) req = KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__INIT;
+
+    req.session_id = f->session;
+    req.run = run;
+    req.runner_id = (char *)runner;
+    req.creator_id = f->person;
+    req.repo_id = f->repo;
+    req.phase = phase;
+    struct kndl_test_answer answer = kndl_test_call(secrets_internal_service, &f->secrets,
+                                                    "sessions", "PutAssignment", &req.base);
+    assert_non_null(answer.response);
+    f->version = ((V1(PutAssignmentResponse) *)answer.response)->mask_version;
+    kndl_test_done(&answer);
+}
+
+static bool fetch(struct fixture *f, const char *by, int64_t run)
+{
+    V1(FetchVariablesRequest) req = KNDL__SECRETS__V1__FETCH_VARIABLES_REQUEST__INIT;
+
+    req.session_id = f->session;
+    req.run = run;
+    struct kndl_test_answer answer =
+        kndl_test_runner_call(secrets_runner_service, &f->secrets, by, "FetchVariables", &req.base);
+    const V1(FetchVariablesResponse) *resp = (V1(FetchVariablesResponse) *)answer.response;
+    f->err = answer.err;
+    f->text[0] = '\0';
+    for (size_t i = 0; resp != NULL && i < resp->n_values; i++)
+        add(f, resp->values[i]->name, resp->values[i]->value);
+    if (resp != NULL)
+        f->version = resp->mask_version;
+    return done(f, &answer);
+}
+
+static bool masks(struct fixture *f, const char *value)
+{
+    V1(GetMaskSetRequest) req = KNDL__SECRETS__V1__GET_MASK_SET_REQUEST__INIT;
+    bool found = false;
+
+    req.session_id = f->session;
+    struct kndl_test_answer answer =
+        kndl_test_call(secrets_internal_service, &f->secrets, "redactor", "GetMaskSet", &req.base);
+    const V1(GetMaskSetResponse) *resp = (V1(GetMaskSetResponse) *)answer.response;
+    assert_non_null(resp);
+    for (size_t i = 0; i < resp->n_values; i++)
+        found = found || strcmp(resp->values[i]->value, value) == 0;
+    f->version = resp->version;
+    kndl_test_done(&answer);
+    return found;
+}
+
+static bool is_changed(struct fixture *f)
+{
+    V1(GetSessionVariablesRequest) req = KNDL__SECRETS__V1__GET_SESSION_VARIABLES_REQUEST__INIT;
+
+    req.session_id = f->session;
+    struct kndl_test_answer answer = ask(f, "GetSessionVariables", &req.base);
+    bool changed =
+        answer.response != NULL && ((V1(GetSessionVariablesResponse) *)answer.response)->changed;
+    return done(f, &answer) && changed;
+}
+
+static void a_variable_is_set_replaced_listed_and_removed(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set(f, "B", "two", false));
+    assert_true(set(f, "A", "hunter2-and-more", true));
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=* B=two");
+    assert_true(set(f, "B", "three", false));
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=* B=three");
+    assert_true(list(f, f->other));
+    assert_string_equal(f->text, "");
+    assert_true(remove_one(f, "B"));
+    assert_false(remove_one(f, "B"));
+    assert_int_equal(f->err.code, KNDL_OK);
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=*");
+}
+
+static void a_repeat_of_a_request_does_not_undo_what_came_after(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set_as(f, "same", "A", "one", false));
+    assert_true(set_as(f, "same", "A", "two", false)); /* whatever it says: it was done */
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=one");
+}
+
+static void a_repo_that_is_not_seen_is_as_one_that_does_not_exist(void **state)
+{
+    struct fixture *f = *state;
+    char foreign[256];
+
+    assert_true(set(f, "A", "value", false));
+    fake_peers.repos[0] = 0;
+    assert_false(list(f, f->repo));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    snprintf(foreign, sizeof foreign, "%s", strchr(f->err.message + 5, ' '));
+    assert_false(list(f, 999999));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_string_equal(strchr(f->err.message + 5, ' '), foreign);
+    assert_false(set(f, "A", "other", false));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_false(remove_one(f, "A"));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assign(f, 1, PHASE(ACTIVE));
+    assert_false(is_changed(f));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+}
+
+static void names_and_values_have_their_limits(void **state)
+{
+    static const char *const bad[] = {
+        "",           "1A",       "A-B",  "A B",   "\xc3\xa9",      "PATH",
+        "KNDL_URL",   "CLAUDE_X", "HOME", "A=B",   "LANG",          "TERM",
+        "IS_SANDBOX", "PWD",      "USER", "SHELL", "KNDL_MOD_TOKEN"};
+    struct fixture *f = *state;
+    char name[VARIABLE_NAME_CHARS_MAX + 2];
+    char value[VARIABLE_VALUE_BYTES_MAX + 2];
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(set(f, bad[i], "value", false));
+        assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    }
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_false(set(f, name, "value", false));
+    assert_true(set(f, name + 1, "value", false));
+    memset(value, 'v', sizeof value);
+    value[sizeof value - 1] = '\0';
+    assert_false(set(f, "A", value, false));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_null(strstr(f->err.message, "vvvv"));
+    assert_true(set(f, "A", value + 1, false));
+    /* CC-06: kept from Claude Code, yet a Variable: a Start script may use it. */
+    assert_true(set(f, "ANTHROPIC_API_KEY", "sk-ant-api-value", true));
+}
+
+static void a_scope_has_fifty_variables_and_64_kib(void **state)
+{
+    struct fixture *f = *state;
+    char name[16];
+    char value[VARIABLE_VALUE_BYTES_MAX + 1];
+
+    memset(value, 'v', sizeof value);
+    value[sizeof value - 1] = '\0';
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "BIG%d", i);
+        assert_true(set(f, name, value, false));
+    }
+    assert_false(set(f, "BIG4",
+                     "and another sixty-five bytes are more than are let off, these "
+                     "ones here, I say",
+                     false));
+    assert_int_equal(f->err.code, KNDL_RESOURCE_EXHAUSTED);
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "BIG%d", i);
+        assert_true(remove_one(f, name));
+    }
+    for (int i = 0; i < VARIABLES_MAX; i++) {
+        snprintf(name, sizeof name, "N%d", i);
+        assert_true(set(f, name, "x", false));
+    }
+    assert_false(set(f, "ONE_MORE", "x", false));
+    assert_int_equal(f->err.code, KNDL_RESOURCE_EXHAUSTED);
+    assert_true(set(f, "N7", "y", false));
+}
+
+/* RD-06 */
+static void
+rd_06_a_sensitive_value_under_four_characters_is_refused_and_a_weak_one_warned_of(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_false(set(f, "A", "abc", true));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_non_null(strstr(f->err.message, "A"));
+    assert_false(set(f, "A", "  abc \n", true));
+    assert_true(set(f, "A", "abc", false));
+    assert_int_equal(f->warnings, 0);
+    assert_true(set(f, "A", "abcd", true));
+    assert_int_equal(f->warnings, 1);
+    assert_true(set(f, "A", "admin", true));
+    assert_int_equal(f->warnings, 1);
+    assert_true(set(f, "A", "a long and odd value", true));
+    assert_int_equal(f->warnings, 0);
+}
+
+/* BU-10 */
+static void bu_10_only_the_runner_of_a_run_that_starts_or_is_active_gets_them(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set(f, "A", "hunter2-and-more", true));
+    assert_true(set(f, "B", "two\nlines", false));
+    assign(f, 1, PHASE(MADE));
+    assert_false(fetch(f, runner, 1));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assign(f, 1, PHASE(STARTING));
+    assert_true(fetch(f, runner, 1));
+    assert_string_equal(f->text, "A=hunter2-and-more B=two\nlines");
+    assert_false(fetch(f, "runnerbbbbbbbbbbbbbbbbbbbb", 1));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_false(fetch(f, runner, 2));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assign(f, 1, PHASE(ACTIVE));
+    assert_true(fetch(f, runner, 1));
+    assign(f, 1, PHASE(ENDED));
+    assert_false(fetch(f, runner, 1));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+}
+
+/* RD-02 */
+static void
+rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs(void **state)
+{
+    struct fixture *f = *state;
+    int64_t before;
+
+    assert_true(set(f, "A", "the-first-value", true));
+    assert_true(set(f, "B", "open-value", false));
+    assign(f, 1, PHASE(STARTING));
+    before = f->version;
+    assert_true(fetch(f, runner, 1));
+    assert_true(f->version > before); /* in the set before it is given */
+    assert_true(masks(f, "the-first-value"));
+    assert_false(masks(f, "open-value"));
+    assign(f, 1, PHASE(ACTIVE));
+    before = f->version;
+    fake_peers.masks_changed = 0;
+    assert_true(set(f, "A", "the-second-value", true));
+    assert_int_equal(fake_peers.masks_changed, 1);
+    assert_true(masks(f, "the-first-value"));
+    assert_true(masks(f, "the-second-value"));
+    assert_true(f->version > before);
+    assert_true(remove_one(f, "A"));
+    assert_true(masks(f, "the-first-value"));
+    assert_false(masks(f, "the-second-value"));
+    assign(f, 1, PHASE(SETTLED));
+    assert_false(masks(f, "the-first-value"));
+}
+
+static void a_change_since_the_start_is_said_until_the_next_start(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set(f, "A", "one", false));
+    assign(f, 1, PHASE(STARTING));
+    assert_false(is_changed(f)); /* it has none yet */
+    assert_true(fetch(f, runner, 1));
+    assign(f, 1, PHASE(ACTIVE));
+    assert_false(is_changed(f));
+    assert_true(set(f, "A", "two", false));
+    assert_true(is_changed(f));
+    assign(f, 1, PHASE(SETTLED));
+    assert_false(is_changed(f)); /* asleep: it will have it */
+    assign(f, 2, PHASE(STARTING));
+    assert_true(fetch(f, runner, 2));
+    assert_string_equal(f->text, "A=two");
+    assert_false(is_changed(f));
+    assert_true(set_shared(f, "", "S", "shared", false));
+    assert_true(link_shared(f, f->repo, true));
+    assert_true(is_changed(f));
+}
+
+static void a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set_shared(f, "", "A", "shared-secret-value", true));
+    assign(f, 1, PHASE(STARTING));
+    assert_true(fetch(f, runner, 1));
+    assert_string_equal(f->text, "");
+    assert_true(link_shared(f, f->repo, true));
+    assert_true(fetch(f, runner, 1));
+    assert_string_equal(f->text, "A=shared-secret-value");
+    assert_true(masks(f, "shared-secret-value"));
+    assert_true(set(f, "A", "own-value", false));
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=own-value []=*");
+    assert_true(fetch(f, runner, 1));
+    assert_string_equal(f->text, "A=own-value");
+    assert_true(remove_one(f, "A"));
+    assert_true(link_shared(f, f->repo, false));
+    assert_true(fetch(f, runner, 1));
+    assert_string_equal(f->text, "");
+}
+
+static void two_shared_variables_of_one_name_are_not_linked_to_one_repo(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set_shared(f, "", "A", "one", false));
+    assert_true(link_shared(f, f->repo, true));
+    assert_true(set_shared(f, "", "A", "two", false));
+    assert_false(link_shared(f, f->repo, true));
+    assert_int_equal(f->err.code, KNDL_ALREADY_EXISTS);
+    assert_true(link_shared(f, f->other, true));
+}
+
+/* Else linking a foreign secret to a Repo of one's own would show it. */
+static void a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone(void **state)
+{
+    struct fixture *f = *state;
+    char maker[KNDL_ID_SIZE];
+    bool more;
+
+    strcpy(maker, f->person);
+    assert_true(set_shared(f, "", "A", "a-secret-value", true));
+    assert_int_equal(count_shared(f, &more), 1);
+    kndl_id_new(f->person); /* somebody else, who sees both Repos */
+    assert_int_equal(count_shared(f, &more), 0);
+    assert_false(link_shared(f, f->other, true));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_false(remove_shared(f));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+
+    strcpy(f->person, maker);
+    assert_true(link_shared(f, f->repo, true));
+    assert_true(link_shared(f, f->other, true));
+    kndl_id_new(f->person);
+    fake_peers.repos[1] = 0; /* sees one of the two */
+    assert_int_equal(count_shared(f, &more), 1);
+    assert_true(more);
+    assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
+    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
+    fake_peers.repos[0] = 0; /* none */
+    assert_int_equal(count_shared(f, &more), 0);
+    assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    fake_peers.repos[0] = f->repo;
+    fake_peers.repos[1] = f->other;
+    assert_true(set_shared(f, f->shared_id, "A", "another-value", true));
+    assert_false(set_shared(f, f->shared_id, "B", "another-value", true));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_true(remove_shared(f));
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "");
+}
+
+static const struct kndl_statement attacks[] = {
+    {"flip", "UPDATE variable SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) "
+             "WHERE repo_id = $1 AND name = $2"},
+    {"swap", "UPDATE variable a SET sealed = b.sealed FROM variable b WHERE a.repo_id = $1 AND "
+             "b.repo_id = $1 AND a.name = $2 AND b.name = $3"},
+    {"show", "UPDATE variable SET is_sensitive = false WHERE repo_id = $1 AND name = $2"},
+    {"move", "UPDATE variable SET repo_id = $2 WHERE repo_id = $1 AND name = $3"},
+    {"search", "SELECT count(*) FROM (SELECT encode(sealed, 'escape') AS t FROM variable "
+               "UNION ALL SELECT encode(sealed, 'escape') FROM mask) s WHERE t LIKE '%canary%'"},
+    {NULL, NULL},
+};
+
+/* CR-05, CR-06 */
+static void
+cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open(void **state)
+{
+    struct fixture *f = *state;
+    struct kndl_db *db;
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_rows rows;
+
+    assert_int_equal(kndl_db_open(database, "secrets", attacks, &db, &f->err), 0);
+    assert_true(set(f, "A", "canary-value-a", true));
+    assert_true(set(f, "B", "canary-value-b", true));
+    assign(f, 1, PHASE(STARTING));
+    assert_true(fetch(f, runner, 1));
+    assert_int_equal(kndl_db_exec_params(db, "search", NULL, 0, arena, &rows, &f->err), 0);
+    assert_int_equal(kndl_row_i64(&rows, 0, 0), 0);
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            kndl_db_exec(db, "flip", arena, NULL, &f->err, kndl_db_i64(f->repo), kndl_db_text("A")),
+            0);
+        assert_int_equal(fetch(f, runner, 1), i == 1);
+    }
+    assert_int_equal(kndl_db_exec(db, "swap", arena, NULL, &f->err, kndl_db_i64(f->repo),
+                                  kndl_db_text("A"), kndl_db_text("B")),
+                     0);
+    assert_false(fetch(f, runner, 1));
+    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_null(strstr(f->err.message, "canary"));
+    assert_true(set(f, "A", "canary-value-a", true)); /* what cannot be read can be set again */
+    assert_true(fetch(f, runner, 1));
+    assert_int_equal(
+        kndl_db_exec(db, "show", arena, NULL, &f->err, kndl_db_i64(f->repo), kndl_db_text("A")), 0);
+    assert_false(list(f, f->repo));
+    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_true(set(f, "A", "canary-value-a", true));
+    assert_true(set(f, "C", "canary-value-c", true));
+
+    int64_t from = f->repo;
+    f->repo = f->other;
+    assert_true(set(f, "OF_OTHER", "x", false)); /* the Repo has an Environment */
+    f->repo = from;
+    assert_int_equal(kndl_db_exec(db, "move", arena, NULL, &f->err, kndl_db_i64(f->repo),
+                                  kndl_db_i64(f->other), kndl_db_text("C")),
+                     0);
+    f->repo = f->other;
+    kndl_id_new(f->session);
+    assign(f, 1, PHASE(STARTING));
+    assert_false(fetch(f, runner, 1));
+    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    kndl_db_close(db);
+    kndl_arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_variable_is_set_replaced_listed_and_removed),
+        TEST(a_repeat_of_a_request_does_not_undo_what_came_after),
+        TEST(a_repo_that_is_not_seen_is_as_one_that_does_not_exist),
+        TEST(names_and_values_have_their_limits),
+        TEST(a_scope_has_fifty_variables_and_64_kib),
+        TEST(rd_06_a_sensitive_value_under_four_characters_is_refused_and_a_weak_one_warned_of),
+        TEST(bu_10_only_the_runner_of_a_run_that_starts_or_is_active_gets_them),
+        TEST(rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs),
+        TEST(a_change_since_the_start_is_said_until_the_next_start),
+        TEST(a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins),
+        TEST(two_shared_variables_of_one_name_are_not_linked_to_one_repo),
+        TEST(a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone),
+        TEST(cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open),
+    };
+
+    database = fake_hub_open();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    fake_hub_close();
+    return failed;
+}

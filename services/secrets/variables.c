@@ -1,0 +1,144 @@
+/*
+ * Variables of a Repo's Environment, for people. repo-access is asked first, so that a Repo that
+ * the caller may not see answers as if it did not exist.
+ */
+
+#include <string.h>
+
+#include "handlers.h"
+#include "kndl/clock.h"
+#include "kndl/id.h"
+#include "kndl/log.h"
+#include "peers.h"
+#include "rpc.h"
+#include "variable.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+
+int list_variables(struct kndl_call *call, const V1(ListVariablesRequest) *req,
+                   V1(ListVariablesResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    struct variables variables;
+    const char *name;
+
+    if (peers_resolve_repo(secrets->peers, call, req->repo_id, req->repo_name, &resp->repo_id,
+                           &name) < 0 ||
+        store_list_variables(secrets->store, resp->repo_id, call->arena, &variables, &call->err) <
+            0)
+        return -1;
+    resp->repo_name = (char *)name;
+    resp->variables =
+        kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->variables);
+    for (size_t i = 0; i < variables.count; i++) {
+        V1(Variable) *variable = present_variable(&variables.all[i], call->arena);
+
+        for (size_t j = 0; j < i && variables.all[i].repo_id == 0; j++)
+            if (variables.all[j].repo_id != 0 &&
+                strcmp(variables.all[j].name, variables.all[i].name) == 0)
+                variable->overridden = true;
+        resp->variables[resp->n_variables++] = variable;
+    }
+    return 0;
+}
+
+/* Each is checked, and no name comes twice. Warnings go into the response. */
+static int check_variables(struct kndl_call *call, const struct new_variable *news, size_t count,
+                           V1(SetVariablesResponse) *resp)
+{
+    resp->warnings = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->warnings);
+    for (size_t i = 0; i < count; i++) {
+        const char *warning;
+
+        if (variable_check(&news[i], &warning, &call->err) < 0)
+            return -1;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(news[i].name, news[j].name) == 0)
+                return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%s is there twice",
+                                 news[i].name);
+        if (warning != NULL)
+            resp->warnings[resp->n_warnings++] =
+                present_warning(news[i].name, warning, call->arena);
+    }
+    return 0;
+}
+
+int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
+                  V1(SetVariablesResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const struct variable_change change = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct variables variables;
+    const char *repo_name;
+    int64_t repo_id;
+
+    if (check_request_id(call, req->request_id) < 0 ||
+        peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0)
+        return -1;
+    if (req->n_variables == 0 || req->n_variables > VARIABLES_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "%zu Variables at once; it goes with 1 to %d", req->n_variables,
+                         VARIABLES_MAX);
+    struct new_variable *news = kndl_arena_alloc(call->arena, req->n_variables * sizeof *news);
+    for (size_t i = 0; i < req->n_variables; i++)
+        news[i] = (struct new_variable){
+            .name = req->variables[i]->name,
+            .value = req->variables[i]->value,
+            .is_sensitive = req->variables[i]->sensitive,
+            .at_build = req->variables[i]->at_build,
+        };
+    if (check_variables(call, news, req->n_variables, resp) < 0 ||
+        store_set_variables(secrets->store, &change, repo_id, news, req->n_variables, call->arena,
+                            &variables, &call->err) < 0)
+        return -1;
+    peers_say_masks_changed(secrets->peers);
+    resp->variables =
+        kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->variables);
+    for (size_t i = 0; i < variables.count; i++) {
+        kndl_log(KNDL_INFO, "a Variable was set", KNDL_STR("person", call->actor.id),
+                 KNDL_I64("repo", repo_id), KNDL_STR("name", variables.all[i].name));
+        resp->variables[resp->n_variables++] = present_variable(&variables.all[i], call->arena);
+    }
+    return 0;
+}
+
+int remove_variable(struct kndl_call *call, const V1(RemoveVariableRequest) *req,
+                    V1(RemoveVariableResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    const char *repo_name;
+    int64_t repo_id;
+    bool removed;
+
+    if (check_request_id(call, req->request_id) < 0 ||
+        peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0 ||
+        store_remove_variable(secrets->store, repo_id, req->name, call->arena, &removed,
+                              &call->err) < 0)
+        return -1;
+    if (removed) {
+        kndl_log(KNDL_INFO, "a Variable was removed", KNDL_STR("person", call->actor.id),
+                 KNDL_I64("repo", repo_id), KNDL_STR("name", req->name));
+        peers_say_masks_changed(secrets->peers);
+    }
+    resp->removed = removed;
+    return 0;
+}
+
+int get_session_variables(struct kndl_call *call, const V1(GetSessionVariablesRequest) *req,
+                          V1(GetSessionVariablesResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    bool is_allowed = false, changed;
+    int64_t repo_id;
+
+    if (!kndl_id_is_valid(req->session_id))
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
+    if (store_find_session_variables(secrets->store, req->session_id, call->arena, &repo_id,
+                                     &changed, &call->err) < 0 ||
+        peers_check_access(secrets->peers, call, &repo_id, 1, &is_allowed) < 0)
+        return -1;
+    if (!is_allowed)
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
+    resp->changed = changed;
+    return 0;
+}
