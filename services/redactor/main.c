@@ -5,9 +5,12 @@
  * subjects of those that opened a stream at this copy.
  */
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "blocks.h"
+#include "kndl/bus.h"
+#include "kndl/log.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
@@ -27,11 +30,34 @@ static int prepare(struct kndl_error *err)
     return 0;
 }
 
+static void on_masks_changed(const char *subject, struct kndl_slice data, void *user_data)
+{
+    (void)subject;
+    (void)data;
+    (void)user_data;
+    sets_doubt(sets);
+}
+
+/* Once for the process, which ends with it: by the first worker, since before there is no bus. */
+static void subscribe(struct kndl_bus *bus)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct kndl_subscription *facts;
+    struct kndl_error err;
+
+    pthread_mutex_lock(&lock);
+    if (facts == NULL &&
+        kndl_bus_subscribe_fact(bus, "secrets", "masks", on_masks_changed, NULL, &facts, &err) < 0)
+        kndl_log(KNDL_WARNING, "facts cannot be subscribed to", KNDL_STR("why", err.message));
+    pthread_mutex_unlock(&lock);
+}
+
 static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error *err)
 {
     struct redactor *redactor = kndl_new0(struct redactor);
 
     (void)err;
+    subscribe(bus);
     *redactor = (struct redactor){bus, sets, blocks};
     *ret_state = redactor;
     return 0;

@@ -13,6 +13,9 @@
 enum { BUCKETS = 256 };
 static const int64_t idle_us = 3600LL * 1000 * 1000;
 
+/* A fact that says that values changed may be lost. */
+static const int64_t fresh_us = 10LL * 1000 * 1000;
+
 struct grant {
     struct grant *next;
     char *session_id;
@@ -20,6 +23,7 @@ struct grant {
     int64_t run;
     int64_t version;
     int64_t used_us;
+    int64_t learnt_us;
     struct kndl_redact_set *set;
 };
 
@@ -83,7 +87,7 @@ void sets_grant(struct sets *sets, const char *session_id, int64_t run, const ch
     grant->runner_id = kndl_strdup(runner_id);
     grant->run = run;
     grant->version = version;
-    grant->used_us = kndl_clock_us();
+    grant->used_us = grant->learnt_us = kndl_clock_us();
     grant->set = kndl_redact_set_ref(set);
 
     pthread_mutex_lock(&sets->lock);
@@ -106,11 +110,20 @@ struct kndl_redact_set *sets_find(struct sets *sets, const char *session_id, int
     grant = *place_of(sets, session_id);
     if (grant != NULL && grant->run == run && strcmp(grant->runner_id, runner_id) == 0) {
         set = kndl_redact_set_ref(grant->set);
-        *ret_version = grant->version;
         grant->used_us = kndl_clock_us();
+        *ret_version = grant->used_us - grant->learnt_us < fresh_us ? grant->version : -1;
     }
     pthread_mutex_unlock(&sets->lock);
     return set;
+}
+
+void sets_doubt(struct sets *sets)
+{
+    pthread_mutex_lock(&sets->lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct grant *grant = sets->buckets[i]; grant != NULL; grant = grant->next)
+            grant->version = -1;
+    pthread_mutex_unlock(&sets->lock);
 }
 
 void sets_expire(struct sets *sets, int64_t now_us)

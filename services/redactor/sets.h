@@ -22,10 +22,14 @@ void sets_grant(struct sets *sets, const char *session_id, int64_t run, const ch
 
 /*
  * The set of a stream that this Runner opened for this run, with a reference for the caller, and
- * its version; NULL if there is none: it has to be opened (again).
+ * its version; NULL if there is none: it has to be opened (again). The version is -1 when the
+ * values may have changed since they were learnt (somebody said so, or ten seconds went by).
  */
 struct kndl_redact_set *sets_find(struct sets *sets, const char *session_id, int64_t run,
                                   const char *runner_id, int64_t *ret_version);
+
+/* Values have changed somewhere: all are asked for anew before they are used. From any thread. */
+void sets_doubt(struct sets *sets);
 
 /* Forgets streams that nobody used for an hour. */
 void sets_expire(struct sets *sets, int64_t now_us);

@@ -320,6 +320,43 @@ static void a_newer_value_is_learnt_before_its_batch_is_masked(void **unused)
     forget(&bus);
 }
 
+/* RD-02: a Variable that is set while a Session runs. Its Runner knows nothing of it. */
+static void rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_text(&copy, "the new one is another-Value.", "", 1);
+    unsigned asked = bus.asked;
+    bus.values[1] = "another-Value";
+    bus.version = 2;
+    sets_doubt(copy.redactor.sets);
+    put_text(&copy, "the new one is another-Value.", "", 1);
+    assert_non_null(strstr(kndl_buf_text(&bus.stored), "the new one is *************.\n"));
+    assert_int_equal(bus.asked, asked + 1);
+    put_text(&copy, "more", "", 1);
+    assert_int_equal(bus.asked, asked + 1);
+
+    /* What was said may be lost. */
+    bus.values[2] = "a-third-Value";
+    bus.version = 3;
+    kndl_clock_shift(11 * 1000);
+    put_text(&copy, "and a-third-Value.", "", 1);
+    assert_non_null(strstr(kndl_buf_text(&bus.stored), "and *************.\n"));
+
+    /* And if they cannot be learnt, nothing leaves. */
+    bus.secrets_code = KNDL_UNAVAILABLE;
+    sets_doubt(copy.redactor.sets);
+    unsigned batches = bus.batches;
+    put_text(&copy, "waits", "", 1);
+    assert_int_equal(bus.batches, batches);
+    stop(&copy);
+    forget(&bus);
+}
+
 static void a_stream_is_its_runners_alone(void **unused)
 {
     struct kndl_bus bus = {.values = {secret}, .version = 1};
@@ -422,6 +459,7 @@ int main(void)
         cmocka_unit_test(deltas_leave_in_order_whoever_lets_them_go),
         cmocka_unit_test(unknown_values_let_nothing_out),
         cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
+        cmocka_unit_test(rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon),
         cmocka_unit_test(a_stream_is_its_runners_alone),
         cmocka_unit_test(what_sessions_refuses_stays_with_the_runner),
         cmocka_unit_test(texts_are_masked_at_once_with_the_newest_values),
