@@ -48,6 +48,7 @@ struct claude_start {
     const char *time_zone;
     int relay_port;
     struct kndl_slice session_token; /* secret */
+    struct kndl_slice variables;     /* secret: "NAME=value", each followed by a NUL */
 };
 
 /* The window's command: words for tmux, quoted, the launcher first (CC-03). Fails with
@@ -56,7 +57,9 @@ int claude_command(const struct claude_start *start, struct kndl_buf *out, struc
 
 /*
  * The environment but the setup token (CC-05), "NAME=value" each followed by a NUL, as the
- * launcher reads it. Holds the Session token: wipe it. The launcher drops what CC-06 names.
+ * launcher reads it: of two of one name the last wins. Variables win over what a login gives and
+ * over the time zone; what kndl and Claude Code need wins over Variables. Holds the Session token
+ * and Variables: wipe it. The launcher drops what CC-06 names.
  */
 void claude_environment(const struct claude_start *start, struct kndl_buf *out);
 

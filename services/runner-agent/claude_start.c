@@ -138,15 +138,34 @@ static void append_variable(struct kndl_buf *out, const char *name, const char *
     kndl_buf_append_char(out, '\0');
 }
 
+/* All but the setup token, which tmux gives (CR-03) and nothing here may stand in for. */
+static void append_variables(struct kndl_buf *out, struct kndl_slice variables)
+{
+    static const char token[] = "CLAUDE_CODE_OAUTH_TOKEN=";
+
+    for (size_t at = 0; at < variables.size;) {
+        const char *entry = (const char *)variables.data + at;
+        size_t length = strnlen(entry, variables.size - at);
+
+        if (strncmp(entry, token, sizeof token - 1) != 0) {
+            kndl_buf_append(out, entry, length);
+            kndl_buf_append_char(out, '\0');
+        }
+        at += length + 1;
+    }
+}
+
 void claude_environment(const struct claude_start *start, struct kndl_buf *out)
 {
-    /* One reservation: growing would leave copies of the Session token behind. */
-    kndl_buf_reserve(out, 4096);
+    /* One reservation: growing would leave copies of secrets behind. */
+    kndl_buf_reserve(out, 4096 + start->variables.size + start->session_token.size);
 
     append_variable(out, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     append_variable(out, "HOME", "/root");
     append_variable(out, "SHELL", "/bin/bash");
     append_variable(out, "LANG", "C.UTF-8");
+    append_variable(out, "TZ", start->time_zone);
+    append_variables(out, start->variables);
     append_variable(out, "IS_SANDBOX", "1");
     append_variable(out, "CLAUDE_CODE_SANDBOXED", "1");
     append_variable(out, "CLAUDE_CONFIG_DIR", CLAUDE_CONFIG_DIR);
@@ -155,9 +174,8 @@ void claude_environment(const struct claude_start *start, struct kndl_buf *out)
     append_variable(out, "CLAUDE_CODE_DISABLE_AGENT_VIEW", "1");
     append_variable(out, "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1");
     append_variable(out, "DISABLE_INSTALLATION_CHECKS", "1");
-    append_variable(out, "TZ", start->time_zone);
     append_variable(out, "KNDL_SESSION_ID", start->session_id);
-    /* These win over a Variable of the same name (CC-05), so they come last. */
+    /* These win over a Variable of the same name (CC-05). */
     kndl_buf_printf(out, "KNDL_URL=http://host.microsandbox.internal:%d", start->relay_port);
     kndl_buf_append_char(out, '\0');
     kndl_buf_append_text(out, "KNDL_MOD_TOKEN=");

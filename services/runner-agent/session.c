@@ -94,6 +94,7 @@ void session_forget(struct session *session)
     kndl_secret_done(&session->mod_token);
     kndl_secret_done(&session->session_token);
     kndl_secret_done(&session->setup_token);
+    kndl_secret_done(&session->variables);
     if (session->callbacks == 0)
         free_session(session);
 }

@@ -126,6 +126,7 @@ static struct claude_start claude_start_of(const struct session *session)
         .time_zone = session->runner->time_zone,
         .relay_port = session->runner->relay_port,
         .session_token = kndl_slice(session->session_token.data, session->session_token.size),
+        .variables = kndl_slice(session->variables.data, session->variables.size),
     };
 }
 
@@ -166,6 +167,7 @@ static void write_environment(struct session *session)
                  session);
     explicit_bzero(environment.data, environment.capacity);
     kndl_buf_done(&environment);
+    kndl_secret_done(&session->variables);
 }
 
 /* --------------------------------------------------------------------------------------- tmux */

@@ -334,6 +334,7 @@ void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cau
     session->tries = 0;
     kndl_timer_free(kndl_steal(&session->timer));
     kndl_secret_done(&session->setup_token);
+    kndl_secret_done(&session->variables);
     kndl_secret_done(&session->session_token);
     session->is_end_waiting = true;
     if (session->is_cloning) {

@@ -71,10 +71,11 @@ struct session {
     bool is_telling_steps;
     char mod_copy[KNDL_ID_SIZE];
 
-    /* Secrets: the mod token for each batch; the other two only until Claude Code has them. */
+    /* Secrets: the mod token for each batch; the others only until Claude Code has them. */
     struct kndl_secret mod_token;
     struct kndl_secret session_token;
     struct kndl_secret setup_token;
+    struct kndl_secret variables; /* "NAME=value", each followed by a NUL */
     uint8_t session_token_hash[KNDL_HASH_BYTES];
 
     struct relay *relay;

@@ -1,14 +1,74 @@
 /*
  * The tokens of a start, in this order: the run's mod token; the Session token, made here and
- * masked before anybody else knows it; the Creator's setup token, which goes to Claude Code alone.
+ * masked before anybody else knows it; the Creator's setup token, which goes to Claude Code alone;
+ * the Variables of its Repo, which are kept until Claude Code was started (BU-10).
  */
 
 #include "session_parts.h"
+
+#include <string.h>
 
 #include "kndl/log.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 
 #define XV1(name) Kndl__Secrets__V1__##name
+
+/* "NAME=value", each followed by a NUL, in one piece of locked memory. */
+static void keep_variables(struct session *session, const XV1(FetchVariablesResponse) * fetched)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < fetched->n_values; i++)
+        size += strlen(fetched->values[i]->name) + strlen(fetched->values[i]->value) + 2;
+    kndl_secret_done(&session->variables);
+    if (size == 0)
+        return;
+    kndl_secret_new(&session->variables, size);
+    char *at = (char *)session->variables.data;
+    for (size_t i = 0; i < fetched->n_values; i++) {
+        at = stpcpy(at, fetched->values[i]->name);
+        *at++ = '=';
+        at = stpcpy(at, fetched->values[i]->value) + 1;
+    }
+}
+
+static void variables_fetched(struct session *session, const char *note,
+                              const struct kndl_error *err, const ProtobufCMessage *response)
+{
+    const XV1(FetchVariablesResponse) *fetched = (const void *)response;
+
+    (void)note;
+    if (session->phase != SESSION_STARTING)
+        return;
+    if (response == NULL) {
+        kndl_log(KNDL_WARNING, "no Variables", KNDL_STR("session", session->id),
+                 KNDL_STR("why", err->message));
+        session_fail(
+            session, "variables_unavailable",
+            err->code == KNDL_DATA_LOSS
+                ? "A Variable of the Repo cannot be read any more; set it again, then Retry."
+                : "The Repo's Variables could not be fetched from the Hub. Retry.");
+        return;
+    }
+    keep_variables(session, fetched);
+    forward_set_mask_version(session->forward, fetched->mask_version);
+    session_make_sandbox(session);
+}
+
+static void fetch_variables(struct session *session)
+{
+    XV1(FetchVariablesRequest) request = KNDL__SECRETS__V1__FETCH_VARIABLES_REQUEST__INIT;
+    struct hub_question question = {
+        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
+        .method = "FetchVariables",
+        .request = &request.base,
+        .repeat = true,
+    };
+
+    request.session_id = session->id;
+    request.run = session->start->run;
+    session_ask(session, &question, variables_fetched, "");
+}
 
 static void setup_token_fetched(struct session *session, const char *note,
                                 const struct kndl_error *err, const ProtobufCMessage *response)
@@ -29,7 +89,7 @@ static void setup_token_fetched(struct session *session, const char *note,
     }
     kndl_secret_copy(&session->setup_token, kndl_slice_of(fetched->token));
     forward_set_mask_version(session->forward, fetched->mask_version);
-    session_make_sandbox(session);
+    fetch_variables(session);
 }
 
 static void fetch_setup_token(struct session *session)

@@ -135,6 +135,54 @@ static void cc_05_the_environment_is_what_the_spec_names(void **unused)
     kndl_buf_done(&out);
 }
 
+/* As the launcher does it: of two of one name the last wins. */
+static struct kndl_slice winner(struct kndl_slice environ, const char *name)
+{
+    struct kndl_slice value = claude_variable(environ, name);
+
+    while (value.data != NULL) {
+        const uint8_t *rest = value.data + value.size + 1;
+        struct kndl_slice later =
+            claude_variable(kndl_slice(rest, (size_t)(environ.data + environ.size - rest)), name);
+
+        if (later.data == NULL)
+            break;
+        value = later;
+    }
+    return value;
+}
+
+/* CC-05: also if the Hub let a name through that it should have refused. */
+static void cc_05_variables_win_over_a_login_and_never_over_what_kndl_needs(void **unused)
+{
+    static const char variables[] = "DB=two\nlines = and more\0TZ=Asia/Tokyo\0EMPTY=\0"
+                                    "KNDL_URL=http://evil\0KNDL_MOD_TOKEN=evil\0"
+                                    "DISABLE_AUTOUPDATER=0\0CLAUDE_CODE_OAUTH_TOKEN=evil\0"
+                                    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=0\0"
+                                    "CLAUDE_CODE_DISABLE_AUTO_MEMORY=0";
+    static const char *const wanted[][2] = {
+        {"DB", "two\nlines = and more"},
+        {"TZ", "Asia/Tokyo"},
+        {"EMPTY", ""},
+        {"KNDL_URL", "http://host.microsandbox.internal:18080"},
+        {"KNDL_MOD_TOKEN", "kndl_ses_x"},
+        {"DISABLE_AUTOUPDATER", "1"},
+        {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"},
+        {"CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"},
+    };
+    struct claude_start start = start_of();
+    struct kndl_buf out = {0};
+
+    (void)unused;
+    start.variables = kndl_slice(variables, sizeof variables);
+    claude_environment(&start, &out);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_true(kndl_slice_equal(winner(kndl_buf_slice(&out), wanted[i][0]),
+                                     kndl_slice_of(wanted[i][1])));
+    assert_null(winner(kndl_buf_slice(&out), "CLAUDE_CODE_OAUTH_TOKEN").data);
+    kndl_buf_done(&out);
+}
+
 static void a_variable_is_found_by_its_whole_name(void **unused)
 {
     static const char environ[] = "AB=1\0B=two\0EMPTY=\0C=3";
@@ -156,6 +204,7 @@ int main(void)
         cmocka_unit_test(cc_03_model_and_effort_are_there_only_when_set),
         cmocka_unit_test(a_model_that_is_no_word_is_refused),
         cmocka_unit_test(cc_05_the_environment_is_what_the_spec_names),
+        cmocka_unit_test(cc_05_variables_win_over_a_login_and_never_over_what_kndl_needs),
         cmocka_unit_test(a_variable_is_found_by_its_whole_name),
     };
 
