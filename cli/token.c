@@ -1,49 +1,17 @@
 /* kndl token: your own Claude setup token. It is read from standard input, never from argv. */
 
-#include <errno.h>
 #include <string.h>
-#include <termios.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "secret_input.h"
 #include "verb.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
 
 enum { TOKEN_BYTES_MAX = 1024 };
-
-/* A line, without showing it where it is typed. */
-static int read_hidden(struct kndl_secret *ret_text, struct kndl_error *err)
-{
-    struct termios shown, hidden;
-    bool is_terminal = tcgetattr(STDIN_FILENO, &shown) == 0;
-    size_t size = 0;
-    ssize_t got = 1;
-
-    if (is_terminal) {
-        fputs("Setup token (claude setup-token prints it): ", stderr);
-        hidden = shown;
-        hidden.c_lflag &= (tcflag_t)~ECHO;
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-    }
-    kndl_secret_new(ret_text, TOKEN_BYTES_MAX);
-    while (size < TOKEN_BYTES_MAX && got > 0 && memchr(ret_text->data, '\n', size) == NULL) {
-        got = read(STDIN_FILENO, ret_text->data + size, TOKEN_BYTES_MAX - size);
-        if (got > 0)
-            size += (size_t)got;
-    }
-    if (is_terminal) {
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-        fputc('\n', stderr);
-    }
-    if (size == TOKEN_BYTES_MAX || memchr(ret_text->data, '\0', size) != NULL)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "that is no setup token");
-    ret_text->data[size] = '\0';
-    return 0;
-}
 
 static void write_token(const struct screen *screen, const V1(SetupToken) *token)
 {
@@ -64,7 +32,8 @@ static int set(struct cli *cli, struct kndl_error *err)
     V1(SetSetupTokenResponse) *response;
     char request_id[KNDL_ID_SIZE];
 
-    if (read_hidden(&text, err) < 0)
+    if (secret_input_read("Setup token (claude setup-token prints it)", TOKEN_BYTES_MAX, &text,
+                          err) < 0)
         return -1;
     kndl_id_new(request_id);
     request.request_id = request_id;

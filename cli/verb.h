@@ -46,6 +46,7 @@ extern const struct verb verb_show;
 extern const struct verb verb_sleep;
 extern const struct verb verb_stop;
 extern const struct verb verb_token;
+extern const struct verb verb_vars;
 extern const struct verb verb_wake;
 extern const struct verb verb_whoami;
 

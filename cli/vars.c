@@ -1,0 +1,355 @@
+/*
+ * kndl vars: what Sessions on a Repo get in their environment. Values come from standard input,
+ * never from argv.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dotenv.h"
+#include "kndl/clock.h"
+#include "kndl/id.h"
+#include "kndl/mem.h"
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "secret_input.h"
+#include "verb.h"
+
+#define V1(name) Kndl__Secrets__V1__##name
+#define SERVICE kndl__secrets__v1__secrets_service__descriptor
+
+enum { VALUE_BYTES_MAX = 16 * 1024, FILE_BYTES_MAX = 128 * 1024, VARIABLES_MAX = 50 };
+
+/* --------------------------------------------------------------------------------- showing */
+
+static void write_flag(const struct screen *screen, bool is_set, const char *text)
+{
+    if (is_set)
+        fprintf(screen->out, "  %s", text);
+}
+
+static void write_variable(struct cli *cli, const V1(Variable) *variable, bool json)
+{
+    const struct screen *screen = &cli->screen;
+
+    if (json) {
+        print_json(screen, &variable->base);
+        return;
+    }
+    screen_line(screen, variable->name, 20);
+    if (!variable->sensitive) {
+        fputc('=', screen->out);
+        screen_line(screen, variable->value, (int)strlen(variable->name) + 30);
+    }
+    screen_color(screen, SCREEN_DIM);
+    write_flag(screen, variable->sensitive, "Sensitive");
+    write_flag(screen, variable->at_build, "at build");
+    write_flag(screen, variable->shared_id[0] != '\0', "Shared");
+    write_flag(screen, variable->overridden, "overridden by the Repo's own");
+    fputs("  ", screen->out);
+    screen_ago(screen, variable->changed_at_ms, kndl_clock_wall_ms());
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+static void write_warnings(V1(VariableWarning) *const *warnings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, "kndl: %s: %s\n", warnings[i]->name, warnings[i]->text);
+}
+
+/* ------------------------------------------------------------------------------ of a Repo */
+
+static int list(struct cli *cli, const char *repo, V1(ListVariablesResponse) **ret_response,
+                struct kndl_error *err)
+{
+    V1(ListVariablesRequest) request = KNDL__SECRETS__V1__LIST_VARIABLES_REQUEST__INIT;
+
+    request.repo_name = (char *)repo;
+    return CLIENT_CALL(V1, ListVariables, SERVICE, cli, &request, ret_response, err);
+}
+
+static int show(struct cli *cli, const char *repo, bool json, struct kndl_error *err)
+{
+    V1(ListVariablesResponse) *response;
+
+    if (list(cli, repo, &response, err) < 0)
+        return -1;
+    for (size_t i = 0; i < response->n_variables; i++)
+        write_variable(cli, response->variables[i], json);
+    if (response->n_variables == 0 && !json)
+        fprintf(stderr, "%s has no Variables.\n", response->repo_name);
+    return 0;
+}
+
+static int find_repo(struct cli *cli, const char *repo, int64_t *ret_id, struct kndl_error *err)
+{
+    V1(ListVariablesResponse) *response;
+
+    if (list(cli, repo, &response, err) < 0)
+        return -1;
+    *ret_id = response->repo_id;
+    return 0;
+}
+
+static int send_variables(struct cli *cli, const char *repo, const struct dotenv_entry *entries,
+                          size_t count, const struct args *args, struct kndl_error *err)
+{
+    V1(SetVariablesRequest) request = KNDL__SECRETS__V1__SET_VARIABLES_REQUEST__INIT;
+    V1(NewVariable) news[VARIABLES_MAX];
+    V1(NewVariable) *list_of[VARIABLES_MAX];
+    V1(SetVariablesResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        news[i] = (V1(NewVariable))KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
+        news[i].name = (char *)entries[i].name;
+        news[i].value = (char *)entries[i].value;
+        news[i].sensitive = args_has(args, "sensitive");
+        news[i].at_build = args_has(args, "build");
+        list_of[i] = &news[i];
+    }
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.variables = list_of;
+    request.n_variables = count;
+    if (find_repo(cli, repo, &request.repo_id, err) < 0 ||
+        CLIENT_CALL(V1, SetVariables, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    write_warnings(response->warnings, response->n_warnings);
+    for (size_t i = 0; i < response->n_variables; i++)
+        write_variable(cli, response->variables[i], args_has(args, "json"));
+    return 0;
+}
+
+static int set(struct cli *cli, const char *repo, const char *name, const struct args *args,
+               struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
+
+    if (secret_input_read("Value", VALUE_BYTES_MAX, &value, err) < 0)
+        return -1;
+    const struct dotenv_entry entry = {name, (const char *)value.data};
+    return send_variables(cli, repo, &entry, 1, args, err);
+}
+
+static int import(struct cli *cli, const char *repo, const struct args *args,
+                  struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret text = {0};
+    struct dotenv_entry entries[VARIABLES_MAX];
+    size_t count;
+
+    if (secret_input_read("NAME=value", FILE_BYTES_MAX, &text, err) < 0 ||
+        dotenv_parse((char *)text.data, entries, VARIABLES_MAX, &count, err) < 0)
+        return -1;
+    if (count == 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "there is no line NAME=value");
+    return send_variables(cli, repo, entries, count, args, err);
+}
+
+static int remove_variable(struct cli *cli, const char *repo, const char *name,
+                           struct kndl_error *err)
+{
+    V1(RemoveVariableRequest) request = KNDL__SECRETS__V1__REMOVE_VARIABLE_REQUEST__INIT;
+    V1(RemoveVariableResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.name = (char *)name;
+    if (find_repo(cli, repo, &request.repo_id, err) < 0 ||
+        CLIENT_CALL(V1, RemoveVariable, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    if (!response->removed)
+        return kndl_fail(err, KNDL_NOT_FOUND, "%s has no Variable of that name", repo);
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------- Shared */
+
+static int list_shared(struct cli *cli, V1(ListSharedVariablesResponse) **ret_response,
+                       struct kndl_error *err)
+{
+    V1(ListSharedVariablesRequest)
+    request = KNDL__SECRETS__V1__LIST_SHARED_VARIABLES_REQUEST__INIT;
+
+    return CLIENT_CALL(V1, ListSharedVariables, SERVICE, cli, &request, ret_response, err);
+}
+
+/* By id, or by name where only one that is seen has it. *ret_id is "" if there is none. */
+static int find_shared(struct cli *cli, const char *name, const char **ret_id,
+                       struct kndl_error *err)
+{
+    V1(ListSharedVariablesResponse) *response;
+    const char *id = "";
+
+    if (list_shared(cli, &response, err) < 0)
+        return -1;
+    for (size_t i = 0; i < response->n_variables; i++) {
+        const V1(Variable) *variable = response->variables[i];
+
+        if (strcmp(variable->shared_id, name) == 0) {
+            *ret_id = variable->shared_id;
+            return 0;
+        }
+        if (strcmp(variable->name, name) != 0)
+            continue;
+        if (id[0] != '\0')
+            return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                             "there are several Shared variables of that name; give the id that "
+                             "kndl vars shared --json says");
+        id = variable->shared_id;
+    }
+    *ret_id = id;
+    return 0;
+}
+
+static int need_shared(struct cli *cli, const char *name, const char **ret_id,
+                       struct kndl_error *err)
+{
+    if (find_shared(cli, name, ret_id, err) < 0)
+        return -1;
+    if ((*ret_id)[0] == '\0')
+        return kndl_fail(err, KNDL_NOT_FOUND, "there is no Shared variable of that name");
+    return 0;
+}
+
+static int show_shared(struct cli *cli, bool json, struct kndl_error *err)
+{
+    V1(ListSharedVariablesResponse) *response;
+
+    if (list_shared(cli, &response, err) < 0)
+        return -1;
+    for (size_t i = 0; i < response->n_variables; i++)
+        write_variable(cli, response->variables[i], json);
+    if (response->n_variables == 0 && !json)
+        fputs("There are no Shared variables.\n", stderr);
+    return 0;
+}
+
+static int set_shared(struct cli *cli, const char *name, const struct args *args,
+                      struct kndl_error *err)
+{
+    V1(SetSharedVariableRequest) request = KNDL__SECRETS__V1__SET_SHARED_VARIABLE_REQUEST__INIT;
+    V1(NewVariable) new = KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
+    V1(SetSharedVariableResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+    const char *id;
+
+    if (secret_input_read("Value", VALUE_BYTES_MAX, &value, err) < 0 ||
+        find_shared(cli, name, &id, err) < 0)
+        return -1;
+    new.name = (char *)name;
+    new.value = (char *)value.data;
+    new.sensitive = args_has(args, "sensitive");
+    new.at_build = args_has(args, "build");
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.shared_id = (char *)id;
+    request.variable = &new;
+    if (CLIENT_CALL(V1, SetSharedVariable, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    write_warnings(response->warnings, response->n_warnings);
+    if (response->variable != NULL)
+        write_variable(cli, response->variable, args_has(args, "json"));
+    return 0;
+}
+
+static int remove_shared(struct cli *cli, const char *name, struct kndl_error *err)
+{
+    V1(RemoveSharedVariableRequest)
+    request = KNDL__SECRETS__V1__REMOVE_SHARED_VARIABLE_REQUEST__INIT;
+    V1(RemoveSharedVariableResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+    const char *id;
+
+    if (need_shared(cli, name, &id, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.shared_id = (char *)id;
+    return CLIENT_CALL(V1, RemoveSharedVariable, SERVICE, cli, &request, &response, err);
+}
+
+static int link_shared(struct cli *cli, const char *repo, const char *name, bool linked,
+                       struct kndl_error *err)
+{
+    V1(LinkSharedVariableRequest) request = KNDL__SECRETS__V1__LINK_SHARED_VARIABLE_REQUEST__INIT;
+    V1(LinkSharedVariableResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+    const char *id;
+
+    if (need_shared(cli, name, &id, err) < 0 || find_repo(cli, repo, &request.repo_id, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.shared_id = (char *)id;
+    request.linked = linked;
+    return CLIENT_CALL(V1, LinkSharedVariable, SERVICE, cli, &request, &response, err);
+}
+
+/* ----------------------------------------------------------------------------------- verb */
+
+static int run_shared(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    const char *what = args->count > 1 ? args->rest[1] : "";
+
+    if (args->count == 1)
+        return show_shared(cli, args_has(args, "json"), err);
+    if (args->count == 3 && strcmp(what, "set") == 0)
+        return set_shared(cli, args->rest[2], args, err);
+    if (args->count == 3 && strcmp(what, "remove") == 0)
+        return remove_shared(cli, args->rest[2], err);
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                     "it goes: kndl vars shared [set NAME | remove NAME]");
+}
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    const char *repo = args->rest[0];
+    const char *what = args->count > 1 ? args->rest[1] : "";
+    const char *name = args->count > 2 ? args->rest[2] : "";
+
+    if (strcmp(repo, "shared") == 0)
+        return run_shared(cli, args, err);
+    if (args->count == 1)
+        return show(cli, repo, args_has(args, "json"), err);
+    if (args->count == 2 && strcmp(what, "import") == 0)
+        return import(cli, repo, args, err);
+    if (args->count == 3 && strcmp(what, "set") == 0)
+        return set(cli, repo, name, args, err);
+    if (args->count == 3 && strcmp(what, "remove") == 0)
+        return remove_variable(cli, repo, name, err);
+    if (args->count == 3 && (strcmp(what, "link") == 0 || strcmp(what, "unlink") == 0))
+        return link_shared(cli, repo, name, what[0] == 'l', err);
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                     "it goes: kndl vars REPO [set NAME | import | remove NAME | link NAME | "
+                     "unlink NAME]");
+}
+
+static const struct arg_option options[] = {
+    {"sensitive", NULL, "masked in Sessions, and never shown again"},
+    {"build", NULL, "available at build, too"},
+    {"json", NULL, "protobuf's JSON, one a line"},
+    {NULL, NULL, NULL},
+};
+
+const struct verb verb_vars = {
+    .name = "vars",
+    .usage = "REPO|shared [set NAME|import|remove NAME|link NAME|unlink NAME] [--sensitive] "
+             "[--build] [--json]",
+    .summary = "Variables in the environment of Sessions",
+    .help =
+        "set reads the value from standard input, import a .env file. A change applies to each\n"
+        "Session at its next start or wake. shared: Variables that are linked to Repos; a "
+        "Repo's own\nof the same name wins.\n\n"
+        "A Sensitive value is masked wherever a Session shows it as it is, also JSON- or\n"
+        "URL-encoded or wrapped by a terminal. Not found: one that was transformed (base64, a\n"
+        "hash, cut in pieces), nor what Claude Code's own screen wraps with indentation. What a\n"
+        "script writes to disk stays there.\n",
+    .options = options,
+    .least = 1,
+    .most = 3,
+    .run = run,
+};
