@@ -14,6 +14,10 @@ const SetupTokenPage = lazy(async () => ({
   default: (await import('@/features/secrets/setup-token-page')).SetupTokenPage,
 }))
 
+const VariablesPage = lazy(async () => ({
+  default: (await import('@/features/secrets/variables-page')).VariablesPage,
+}))
+
 const MembersPage = lazy(async () => ({
   default: (await import('@/features/members/members-page')).MembersPage,
 }))
@@ -81,6 +85,16 @@ function InPage({ children }: { children: ReactNode }) {
   )
 }
 
+const variables = createRoute({
+  getParentRoute: () => root,
+  path: '/variables',
+  component: () => (
+    <InPage>
+      <VariablesPage />
+    </InPage>
+  ),
+})
+
 const members = createRoute({
   getParentRoute: () => root,
   path: '/members',
@@ -111,7 +125,7 @@ const device = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, fresh, session, setupToken, members, signIns, device]),
+  routeTree: root.addChildren([home, fresh, session, setupToken, variables, members, signIns, device]),
   scrollRestoration: false,
 })
 

@@ -10,6 +10,7 @@ import { Button } from '@/ui/button'
 import { ErrorText } from '@/ui/feedback'
 
 import { useControl } from './api/commands'
+import { useOlderVariables } from './api/session-variables'
 import { StateBadge } from './state-badge'
 
 export function useConnection() {
@@ -43,6 +44,7 @@ function Controls({ session }: { session: Session }) {
 
 export function SessionHeader({ session }: { session: Session }) {
   const connection = useConnection()
+  const hasOlderVariables = useOlderVariables(session.id, session.state === State.ACTIVE)
   return (
     <header className="border-b border-line bg-panel">
       <div className="flex min-h-14 items-center gap-2 px-2 md:px-4">
@@ -71,6 +73,11 @@ export function SessionHeader({ session }: { session: Session }) {
           className={`px-4 pb-2 text-sm [overflow-wrap:anywhere] ${session.state === State.FAILED ? 'text-bad' : 'text-muted'}`}
         >
           {session.reason}
+        </p>
+      )}
+      {hasOlderVariables && (
+        <p role="status" className="px-4 pb-2 text-sm text-muted">
+          The Repo’s Variables have changed since this Session started. That applies at its next wake.
         </p>
       )}
       {connection === 'lost' && (

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+
+import { parseDotenv } from './dotenv'
+
+const read = (text: string) =>
+  parseDotenv(text)
+    .map(({ name, value }) => `<${name}=${value}>`)
+    .join('')
+
+// The cases of cli/tests/test_dotenv.c.
+describe('a .env file', () => {
+  it('is read as shells do', () => {
+    expect(read('\n# nothing\n\n')).toBe('')
+    expect(read('A=1\nB=two words  \r\n\nexport C=x=y')).toBe('<A=1><B=two words><C=x=y>')
+    expect(read('A=\nB = spaced # comment\nC=no#comment\nD= # c')).toBe('<A=><B=spaced><C=no#comment><D=>')
+  })
+
+  it('keeps lines and escapes in quotes', () => {
+    expect(read("A='one\ntwo $X \\n' # c\nB=2")).toBe('<A=one\ntwo $X \\n><B=2>')
+    expect(read('A="one\\ntwo \\"q\\" \\\\ \\$X \\d"\nB=2')).toBe('<A=one\ntwo "q" \\ $X \\d><B=2>')
+    expect(read('A=""\nB=\'\'')).toBe('<A=><B=>')
+  })
+
+  it('refuses what is none by its line, quoting nothing', () => {
+    for (const text of ['A=1\nnonsense secret', 'A=1\n=secret', "A=1\nB='secret", 'A=1\nB="secret" more'])
+      expect(() => parseDotenv(text)).toThrow(/^Line 2 is not NAME=value\.$/)
+  })
+})

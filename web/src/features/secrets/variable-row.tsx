@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react'
+
+import type { Variable } from '@/gen/kndl/secrets/v1/variable_pb'
+import { ago } from '@/lib/time'
+
+export function VariableRow({ variable, children }: { variable: Variable; children?: ReactNode }) {
+  return (
+    <li className="flex flex-col gap-2 p-3">
+      <div className="min-w-0">
+        <p className={`font-mono text-sm break-all ${variable.overridden ? 'line-through' : ''}`}>
+          {variable.name}
+          {!variable.sensitive && <span className="text-muted">={variable.value}</span>}
+        </p>
+        <p className="text-sm text-muted">
+          {[
+            variable.sensitive ? 'Sensitive' : 'shown',
+            variable.atBuild ? 'at build' : '',
+            variable.sharedId === '' ? '' : 'Shared',
+            variable.overridden ? 'the Repo’s own wins' : '',
+            `set ${ago(variable.changedAtMs)}`,
+          ]
+            .filter((part) => part !== '')
+            .join(', ')}
+        </p>
+      </div>
+      {children}
+    </li>
+  )
+}
