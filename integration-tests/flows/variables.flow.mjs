@@ -1,0 +1,206 @@
+// Variables: from standard input into the environment of a real Claude Code, and shown to nobody
+// who must not see them. BU-10, CC-05, CC-06, CR-05, CR-06, RD-01 to RD-03, RD-06, RD-07.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Kndl, lines } from '../harness/kndl.mjs';
+import { until } from '../harness/until.mjs';
+
+const TOKEN = 'sk-ant-oat01-planted-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+// What is planted: each must be found nowhere but in the Sandbox and on the Runner's own disk.
+const SECRET = `canary/one+${crypto.randomBytes(9).toString('hex')}=`;
+const SHARED = `canary-two"${crypto.randomBytes(9).toString('hex')}`;
+const REPLACED = `canary-three-${crypto.randomBytes(9).toString('hex')}`;
+const KEY = `sk-ant-api03-canary-${crypto.randomBytes(9).toString('hex')}`;
+const PEM = `-----BEGIN X-----\ncanary${crypto.randomBytes(20).toString('hex')}\n-----END X-----`;
+const CANARIES = { SECRET, SHARED, REPLACED, KEY, PEM_LINE: PEM.split('\n')[1] };
+
+let kndl;
+let session;
+
+const stateOf = async (id) => (await kndl.json('show', id))[0].session.state;
+
+async function create() {
+  const id = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
+  await until('it is Active', async () => (await stateOf(id)) === 'STATE_ACTIVE');
+  return id;
+}
+
+// What a Bash call of Claude's printed. The number makes each prompt, and so its rule, a new one.
+let count = 0;
+async function inside(id, command) {
+  count += 1;
+  await kndl.ok('prompt', id, `run: ${command} # ${count}`, '--wait');
+  const events = await kndl.json('events', id);
+  const call = events.filter((event) => event.toolCall?.inputJson.includes(`# ${count}`)).at(-1);
+  assert.ok(call, `no Bash call for: ${command}`);
+  return events.find((event) => event.toolResult?.toolUseId === call.toolCall.toolUseId).toolResult.text;
+}
+
+async function vars(args, input) {
+  const done = await kndl.cli(['vars', ...args], { input });
+  assert.equal(done.code, 0, `kndl vars ${args.join(' ')}: ${done.stdout}${done.stderr}`);
+  return done;
+}
+
+const stars = (value) => '*'.repeat(value.length);
+
+before(async () => {
+  kndl = await Kndl.start('variables');
+  await kndl.setSetupToken(TOKEN);
+  await vars(['demo/hello', 'set', 'SECRET', '--sensitive'], SECRET);
+  await vars(['demo/hello', 'set', 'REPLACED', '--sensitive'], REPLACED);
+  await vars(['demo/hello', 'set', 'ANTHROPIC_API_KEY', '--sensitive'], KEY);
+  await vars(['demo/hello', 'set', 'PEM', '--sensitive', '--build'], PEM);
+  await vars(['demo/hello', 'import'],
+    '# of the demo\nexport SHOWN="two words"\nDISABLE_AUTOUPDATER=0\nTZ=Asia/Tokyo\nOVER=own\n');
+  await vars(['shared', 'set', 'SHARED', '--sensitive'], SHARED);
+  await vars(['shared', 'set', 'OVER'], 'shared');
+  await vars(['demo/hello', 'link', 'SHARED']);
+  await vars(['demo/hello', 'link', 'OVER']);
+  session = await create();
+});
+
+after(async () => {
+  await kndl?.stop();
+});
+
+test('CR-06: a Sensitive value is never shown again; the others are', async () => {
+  const list = await kndl.json('vars', 'demo/hello');
+  const byName = (name) => list.filter((variable) => variable.name === name);
+  assert.equal(byName('SHOWN')[0].value, 'two words');
+  assert.equal(byName('SECRET')[0].value ?? '', '');
+  assert.equal(byName('SECRET')[0].sensitive, true);
+  assert.equal(byName('PEM')[0].atBuild, true);
+  assert.deepEqual(byName('OVER').map((variable) => variable.overridden ?? false), [false, true]);
+  const page = await kndl.browse(await kndl.signIn(), 'kndl.secrets.v1.SecretsService/ListVariables',
+    { repoName: 'demo/hello' });
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(JSON.stringify(page.body), /canary/);
+});
+
+test('RD-06: what cannot be masked is refused with the reason; RD-07: the limits are told', async () => {
+  const short = await kndl.cli(['vars', 'demo/hello', 'set', 'SHORT', '--sensitive'], { input: 'abc' });
+  assert.equal(short.code, 2);
+  assert.match(short.stderr, /SHORT/);
+  const weak = await vars(['demo/notes', 'set', 'WEAK', '--sensitive'], 'admin');
+  assert.match(weak.stderr, /WEAK: .*common word/);
+  await vars(['demo/notes', 'remove', 'WEAK']);
+  const url = await kndl.cli(['vars', 'demo/hello', 'set', 'KNDL_URL'], { input: 'http://evil' });
+  assert.equal(url.code, 2);
+  assert.match((await kndl.cli(['vars', '--help'])).stdout, /base64[^]*indentation[^]*disk/);
+});
+
+test('BU-10, RD-01: they reach the Sandbox, and are stars in Events and in the CLI', async () => {
+  const seen = await inside(session, 'printenv SECRET REPLACED SHARED SHOWN OVER TZ');
+  assert.equal(seen.trim(), [stars(SECRET), stars(REPLACED), stars(SHARED), 'two words', 'own', 'Asia/Tokyo'].join('\n'));
+  // Truly there: what was transformed is not found, and comes back as it is.
+  const digest = await inside(session, 'printf %s "$SECRET$SHARED" | sha256sum | cut -c1-64');
+  assert.equal(digest.trim(), crypto.createHash('sha256').update(SECRET + SHARED).digest('hex'));
+  const pem = await inside(session, 'printf %s "$PEM" | sha256sum | cut -c1-64; echo "$PEM"');
+  assert.equal(pem.split('\n')[0], crypto.createHash('sha256').update(PEM).digest('hex'));
+  assert.doesNotMatch(pem, /canary/);
+});
+
+test('RD-01: a prompt that names one is masked, too', async () => {
+  await kndl.ok('prompt', session, `the value is ${SECRET}`, '--wait');
+  const prompts = (await kndl.json('events', session)).filter((event) => event.prompt);
+  assert.match(prompts.at(-1).prompt.text, new RegExp(`^the value is \\*{${SECRET.length}}$`));
+});
+
+test('CC-05, CC-06: what kndl sets wins, and an API key never reaches Claude Code', async () => {
+  const environ = 'tr "\\0" "\\n" </proc/$PPID/environ';
+  const names = (await inside(session, `${environ} | cut -d= -f1 | sort`)).trim().split('\n');
+  assert.ok(names.includes('SECRET'));
+  assert.ok(!names.includes('ANTHROPIC_API_KEY'));
+  assert.match(await inside(session, `${environ} | grep -E "^(DISABLE_AUTOUPDATER|KNDL_URL)=" | sort`),
+    /^DISABLE_AUTOUPDATER=1\nKNDL_URL=http:\/\/host\.microsandbox\.internal:\d+/);
+  assert.match(await inside(session, 'ls /run/kndl/env 2>&1 || true'), /No such file/);
+});
+
+test('RD-02: a change applies at the next wake; what it replaced stays masked until then', async () => {
+  const changed = async () => (await kndl.call('kndl.secrets.v1.SecretsService/GetSessionVariables',
+    { sessionId: session })).body.changed ?? false;
+  assert.equal(await changed(), false);
+  const next = `canary-next-${crypto.randomBytes(9).toString('hex')}`;
+  CANARIES.NEXT = next;
+  await vars(['demo/hello', 'set', 'REPLACED', '--sensitive'], next);
+  assert.equal(await changed(), true);
+  // The old one is still in the Sandbox, and the new one may be typed or fetched by other ways.
+  const half = Math.floor(next.length / 2);
+  const seen = await inside(session,
+    `printenv REPLACED; printf "%s%s\\n" ${next.slice(0, half)} ${next.slice(half)}`);
+  assert.equal(seen.trim(), `${stars(REPLACED)}\n${stars(next)}`);
+  await kndl.ok('sleep', session);
+  await until('it is Asleep', async () => (await stateOf(session)) === 'STATE_ASLEEP');
+  assert.equal(await changed(), false);
+  const digest = await inside(session, 'printf %s "$REPLACED" | sha256sum | cut -c1-64');
+  assert.equal(digest.trim(), crypto.createHash('sha256').update(next).digest('hex'));
+});
+
+test('a foreign Repo and one that does not exist answer alike', async () => {
+  const cookie = await kndl.signIn('grace');
+  const ask = (repoName) => kndl.browse(cookie, 'kndl.secrets.v1.SecretsService/ListVariables', { repoName });
+  assert.equal((await ask('demo/hello')).status, 200);
+  const foreign = await ask('demo/notes');
+  const none = await ask('demo/nowhere');
+  assert.equal(foreign.status, 404);
+  assert.equal(foreign.body.message.replace('notes', ''), none.body.message.replace('nowhere', ''));
+});
+
+// In plain, and as it looks in base64 (at each of three places), in a URL and in JSON.
+function forms(value) {
+  const base64 = [0, 1, 2].map((shift) => Buffer.from('x'.repeat(shift) + value).toString('base64')
+    .replace(/=+$/, '').slice(shift === 0 ? 0 : 4, -3));
+  return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), ...base64];
+}
+
+function found(bytes) {
+  return Object.entries({ ...CANARIES, TOKEN })
+    .filter(([, value]) => forms(value).some((form) => bytes.includes(form)))
+    .map(([name]) => name);
+}
+
+test('CR-05, CR-06: planted values are in no log, row, file, argument or environment outside', async () => {
+  const holders = [];
+  const look = (folder) => {
+    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+      const file = path.join(folder, entry.name);
+      if (entry.isDirectory()) look(file);
+      else if (entry.isFile() && fs.statSync(file).size < 64 * 1024 * 1024)
+        for (const name of found(fs.readFileSync(file))) holders.push(`${name} in ${path.relative(kndl.dir, file)}`);
+    }
+  };
+  // PostgreSQL's files with its log of changes are among them. The scripted API keeps what Claude
+  // Code sent it, which is what Anthropic sees; the Runner's home is the Sandbox's own disk.
+  for (const folder of fs.readdirSync(kndl.dir, { withFileTypes: true }))
+    if (folder.isDirectory() && !['runner', 'anthropic', 'node', 'keys'].includes(folder.name))
+      look(path.join(kndl.dir, folder.name));
+  assert.deepEqual(holders, []);
+
+  const password = fs.readFileSync(path.join(kndl.dir, 'keys/postgres-postgres'), 'utf8').trim().split(':')[4];
+  const port = /^port = (\d+)$/m.exec(fs.readFileSync(path.join(kndl.dir, 'postgres/kndl.conf'), 'utf8'))[1];
+  const dump = execFileSync('pg_dump', ['-h', '127.0.0.1', '-p', port, '-U', 'postgres', 'kndl'],
+    { env: { PATH: process.env.PATH, PGPASSWORD: password }, maxBuffer: 256 * 1024 * 1024 });
+  assert.match(dump.toString('latin1'), /demo\/hello/);
+  assert.deepEqual(found(dump), []);
+
+  const world = fs.readlinkSync('/proc/self/ns/pid');
+  const sandboxed = (pid) => fs.readlinkSync(`/proc/${pid}/ns/pid`) !== world;
+  for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    let seen;
+    try {
+      if (sandboxed(pid) || Number(pid) === process.pid) continue;
+      seen = Buffer.concat(['cmdline', 'environ'].map((name) => fs.readFileSync(`/proc/${pid}/${name}`)));
+    } catch {
+      continue;
+    }
+    assert.deepEqual(found(seen), [], `process ${pid}`);
+  }
+});
