@@ -10,7 +10,7 @@ import type { Edit } from './api/variables'
 export function Limits() {
   return (
     <details className="text-sm text-muted">
-      <summary className="cursor-pointer">What masking finds, and what it does not</summary>
+      <summary className="min-h-11 cursor-pointer py-2 md:min-h-9">What masking finds, and what it does not</summary>
       <p className="mt-2">
         A Sensitive value becomes stars wherever a Session shows it as it is, also trimmed, JSON- or URL-encoded, or
         wrapped by a terminal. <strong>Not found</strong> is a value that was transformed before it was printed
@@ -25,7 +25,7 @@ export function Limits() {
 export function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange(on: boolean): void }) {
   return (
     <label className="inline-flex min-h-11 items-center gap-2 text-sm md:min-h-9">
-      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      <input type="checkbox" className="size-11 shrink-0 accent-accent md:size-5" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       {label}
     </label>
   )

@@ -20,7 +20,7 @@ function Paste({ repoId }: { repoId: bigint }) {
   const [wrong, setWrong] = useState<string | null>(null)
   return (
     <details>
-      <summary className="cursor-pointer text-sm">Paste a .env file</summary>
+      <summary className="min-h-11 cursor-pointer py-2 text-sm md:min-h-9">Paste a .env file</summary>
       <form
         className="mt-3 flex flex-col gap-3"
         onSubmit={(event) => {
