@@ -1,0 +1,126 @@
+// Variables in a real browser: set, pasted, linked, removed; a Sensitive value never comes back, and
+// a Session's page says what applies at its next wake. CR-06, RD-01, RD-06, RD-07, CL-03 (its part).
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { Kndl, lines } from '../harness/kndl.mjs';
+import { until } from '../harness/until.mjs';
+import { DESKTOP, launch, Page, PHONE } from './browser.mjs';
+
+const SETUP_TOKEN = 'sk-ant-oat01-variables-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const SECRET = 'canary-in-the-browser-93b1';
+
+let kndl;
+let browser;
+let ada;
+const answers = [];
+
+before(async () => {
+  kndl = await Kndl.start('web-variables');
+  await kndl.setSetupToken(SETUP_TOKEN);
+  browser = await launch();
+  ada = await Page.open(browser, kndl, { viewport: DESKTOP });
+  ada.page.on('response', async (response) => {
+    answers.push(await response.body().catch(() => Buffer.alloc(0)));
+  });
+  ada.page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => answers.push(Buffer.from(payload))));
+  await ada.signIn('ada');
+});
+
+after(async () => {
+  await browser?.close();
+  await kndl?.stop();
+});
+
+const ofRepo = () => ada.page.getByRole('region', { name: 'Variables of demo/hello' });
+const row = (name) => ofRepo().getByRole('list', { name: 'Variables' }).getByRole('listitem').filter({ hasText: name });
+
+async function set(where, name, value, isSensitive) {
+  await where.getByLabel('Name').fill(name);
+  await where.getByLabel('Value').fill(value);
+  await where.getByLabel('Sensitive: masked').setChecked(isSensitive);
+  await where.getByRole('button', { name: 'Set', exact: true }).click();
+}
+
+test('one is set, shown or not, and removed', async () => {
+  await ada.page.getByRole('link', { name: 'Variables' }).click();
+  await ada.page.getByLabel('Repo', { exact: true }).selectOption('demo/hello');
+  await set(ofRepo(), 'DB', 'localhost', false);
+  await row('DB=localhost').waitFor();
+  await set(ofRepo(), 'TOKEN', SECRET, true);
+  await row('TOKEN').getByText('Sensitive').waitFor();
+  assert.equal(await ofRepo().getByLabel('Value').inputValue(), '');
+  await ada.page.reload();
+  await ada.page.getByLabel('Repo', { exact: true }).selectOption('demo/hello');
+  await row('TOKEN').waitFor();
+  await row('DB').getByRole('button', { name: 'Remove DB' }).click();
+  await row('DB').getByRole('button', { name: 'Yes, remove DB' }).click();
+  await row('DB').waitFor({ state: 'detached' });
+});
+
+test('RD-06: what cannot be masked is refused with the reason, RD-07: the limits are told', async () => {
+  ada.expected.push(/status of 400/);
+  await set(ofRepo(), 'SHORT', 'abc', true);
+  await ofRepo().getByRole('alert').filter({ hasText: 'SHORT' }).waitFor();
+  ada.expected.pop();
+  await set(ofRepo(), 'WEAK', 'admin', true);
+  await ofRepo().getByText('common word').waitFor();
+  await ada.page.getByText('What masking finds').click();
+  for (const words of [/base64, hashed/, /wraps with indentation/, /What a script writes to disk stays there/])
+    await ada.page.getByText(words).first().waitFor();
+});
+
+test('a .env file is pasted', async () => {
+  await ofRepo().getByText('Paste a .env file').click();
+  await ofRepo().getByLabel('.env', { exact: true }).fill('# ours\nexport ONE="two words"\nTHREE=4 # four\n');
+  await ofRepo().getByLabel('All of them are Sensitive').setChecked(false);
+  await ofRepo().getByRole('button', { name: 'Set all' }).click();
+  await row('ONE=two words').waitFor();
+  await row('THREE=4').waitFor();
+});
+
+test('a Shared variable is made, linked, and overridden by the Repo\'s own', async () => {
+  const shared = ada.page.getByRole('region', { name: 'Shared variables' });
+  await set(shared, 'ONE', 'shared', false);
+  const entry = shared.getByRole('list', { name: 'Shared variables' }).getByRole('listitem').first();
+  await entry.waitFor();
+  await shared.getByLabel('Link ONE to').selectOption('demo/hello');
+  await shared.getByRole('button', { name: 'Link', exact: true }).click();
+  await shared.getByRole('button', { name: 'Unlink demo/hello' }).waitFor();
+  await row('ONE=shared').getByText('the Repo’s own wins').waitFor();
+  await ada.checkLayout();
+});
+
+test('RD-01: stars in the page, and a change that waits for the next wake', async () => {
+  const id = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
+  await until('it is Active', async () => (await kndl.json('show', id))[0].session.state === 'STATE_ACTIVE');
+  await ada.page.goto(`/sessions/${id}`);
+  await kndl.ok('prompt', id, 'run: printenv TOKEN', '--wait');
+  await ada.page.getByText('printenv TOKEN').first().waitFor();
+  assert.match(JSON.stringify(await kndl.json('events', id)), new RegExp(`\\*{${SECRET.length}}`));
+  const done = await kndl.cli(['vars', 'demo/hello', 'set', 'DB'], { input: 'elsewhere' });
+  assert.equal(done.code, 0, done.stderr);
+  await ada.page.reload();
+  await ada.page.getByText('applies at its next wake').waitFor();
+});
+
+test('CR-06: the value never came back to the browser', async () => {
+  assert.ok(answers.length > 10);
+  const base64 = Buffer.from(SECRET).toString('base64').slice(0, 24);
+  assert.ok(!answers.some((bytes) => bytes.includes(SECRET) || bytes.includes(base64)));
+});
+
+test('on a phone nothing is too small or too wide, in the dark', async () => {
+  const phone = await Page.open(browser, kndl, { viewport: PHONE, colorScheme: 'dark' });
+  await phone.signIn('ada');
+  await phone.page.goto('/variables');
+  await phone.page.getByRole('region', { name: 'Shared variables' }).waitFor();
+  await phone.page.getByRole('list', { name: 'Variables' }).waitFor();
+  await phone.checkLayout();
+  await phone.screenshot('variables-phone');
+  assert.deepEqual(phone.complaints, []);
+  await ada.page.goto('/variables');
+  await ada.screenshot('variables');
+  assert.deepEqual(ada.complaints, []);
+});
