@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { Kndl } from '../harness/kndl.mjs';
+import { until } from '../harness/until.mjs';
 import { DESKTOP, launch, Page, PHONE } from './browser.mjs';
 
 const STREAMED = {
@@ -66,6 +67,14 @@ async function readTranscript(page) {
     }
     scroller.scrollTop = scroller.scrollHeight;
     return [...items].sort(([a], [b]) => a - b).map(([, text]) => text);
+  });
+}
+
+// The same, once the last Turn has ended and the page shows it.
+function readAnswered(page) {
+  return until('the transcript ends with its Turn', async () => {
+    const items = await readTranscript(page);
+    return /Worked for/.test(items.at(-1)) && items;
   });
 }
 
@@ -139,11 +148,10 @@ for (const { name, viewport, colorScheme } of sizes) {
     });
 
     it('EV-07 a reload loses nothing and shows nothing twice', async () => {
-      await tab.page.getByText(/Worked for/).last().waitFor();
-      const before = await readTranscript(tab.page);
+      const before = await readAnswered(tab.page);
       await tab.page.reload();
       await log(tab.page).getByText('this waits', { exact: true }).last().waitFor();
-      assert.deepEqual(await readTranscript(tab.page), before);
+      assert.deepEqual(await readAnswered(tab.page), before);
       await tab.checkLayout();
     });
 
