@@ -88,12 +88,9 @@ export function NewSession() {
         <ErrorText>
           {sentence(create.error)}
           {hasCode(create.error, Code.Aborted) && (
-            <>
-              {' '}
-              <Link to="/setup-token" className="underline">
-                Your setup token
-              </Link>
-            </>
+            <Link to="/setup-token" className="flex min-h-11 w-fit items-center underline">
+              Your setup token
+            </Link>
           )}
         </ErrorText>
       )}
