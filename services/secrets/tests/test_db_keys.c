@@ -1,5 +1,7 @@
 /* Two keys live, and the change from one to the other, killed in the middle (CR-05). */
 
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +10,8 @@
 #include <unistd.h>
 
 #include "fakes.h"
-#include "kndl/clock.h"
 #include "kndl/db.h"
+#include "kndl/env.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/testing.h"
@@ -158,6 +160,57 @@ static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **unused)
     kndl_db_close(db);
 }
 
+/* `secrets --rotate` as somebody types it: its exit status, and what it printed. */
+static int run_command(char *output, size_t most)
+{
+    char program[PATH_MAX + 16];
+    char url[512], key[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, PATH_MAX);
+    char *argv[] = {program, "--rotate", NULL};
+    char *env[] = {url, key, NULL};
+    int out[2], status;
+
+    assert_true(size > 0);
+    program[size] = '\0';
+    strcpy(strrchr(program, '/'), "/secrets");
+    snprintf(url, sizeof url, "HUB_DATABASE_URL=%s", database);
+    snprintf(key, sizeof key, "HUB_SECRETS_KEY_FILE=%s", kndl_env_get("HUB_SECRETS_KEY_FILE"));
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        execve(program, argv, env);
+        _exit(126);
+    }
+    close(out[1]);
+    size_t have = 0;
+    ssize_t got;
+    while (have < most - 1 && (got = read(out[0], output + have, most - 1 - have)) > 0)
+        have += (size_t)got;
+    output[have] = '\0';
+    close(out[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* CR-05 */
+static void cr_05_the_command_says_how_many_and_what_cannot_be_read(void **unused)
+{
+    char output[256];
+
+    (void)unused;
+    fake_keys(FAKE_KEY_7 FAKE_KEY_8); /* and back again */
+    assert_int_equal(run_command(output, sizeof output), 0);
+    assert_string_equal(output, "261 values were sealed anew under the current key.\n");
+    assert_int_equal(run_command(output, sizeof output), 0);
+    assert_string_equal(output, "0 values were sealed anew under the current key.\n");
+    fake_keys(FAKE_KEY_8); /* the only key that opens them is not there */
+    assert_int_equal(run_command(output, sizeof output), 1);
+    assert_non_null(strstr(output, "261 cannot be read"));
+    fake_keys(FAKE_KEY_8 FAKE_KEY_7);
+    assert_int_equal(run_command(output, sizeof output), 0);
+}
+
 /* CR-05 */
 static void cr_05_a_missing_key_is_said_at_the_start(void **unused)
 {
@@ -177,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
+        cmocka_unit_test(cr_05_the_command_says_how_many_and_what_cannot_be_read),
         cmocka_unit_test(cr_05_a_missing_key_is_said_at_the_start),
     };
 
