@@ -187,6 +187,34 @@ void kndl_nkey_done(struct kndl_nkey *key)
     *key = (struct kndl_nkey){0};
 }
 
+bool kndl_nkey_is_public(enum kndl_nkey_kind kind, struct kndl_slice text)
+{
+    uint8_t raw[PUBLIC_RAW_BYTES];
+    size_t size;
+
+    if (text.size != KNDL_NKEY_PUBLIC_SIZE - 1 ||
+        !read_base32(text, raw, PUBLIC_RAW_BYTES, &size) || size != PUBLIC_RAW_BYTES)
+        return false;
+    unsigned crc = raw[PUBLIC_RAW_BYTES - 2] | (unsigned)raw[PUBLIC_RAW_BYTES - 1] << 8;
+    return crc == crc16(raw, PUBLIC_RAW_BYTES - 2) && raw[0] == prefix_of(kind);
+}
+
+void kndl_nkey_sign(const struct kndl_nkey *key, struct kndl_slice bytes,
+                    uint8_t ret_signature[KNDL_NKEY_SIGNATURE_BYTES])
+{
+    uint8_t raw[SEED_RAW_BYTES];
+    uint8_t public[32];
+    uint8_t secret[crypto_sign_SECRETKEYBYTES];
+    unsigned prefix;
+
+    if (!read_seed(kndl_slice(key->seed.data, key->seed.size), raw, &prefix))
+        abort();
+    derive(raw + 2, public, secret);
+    crypto_sign_detached(ret_signature, NULL, (const uint8_t *)bytes.data, bytes.size, secret);
+    sodium_memzero(raw, sizeof raw);
+    sodium_memzero(secret, sizeof secret);
+}
+
 static void append_base64url(struct kndl_buf *out, const void *data, size_t size)
 {
     size_t room = sodium_base64_encoded_len(size, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
@@ -220,11 +248,7 @@ static void sign_claims(const struct kndl_nkey *signer, const char *name, const 
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
     uint8_t random[16];
     char jti[32];
-    uint8_t raw[SEED_RAW_BYTES];
-    uint8_t public[32];
-    uint8_t secret[crypto_sign_SECRETKEYBYTES];
-    uint8_t signature[crypto_sign_BYTES];
-    unsigned prefix;
+    uint8_t signature[KNDL_NKEY_SIGNATURE_BYTES];
 
     check_name(name);
     randombytes_buf(random, sizeof random);
@@ -241,13 +265,7 @@ static void sign_claims(const struct kndl_nkey *signer, const char *name, const 
     kndl_buf_append_char(&text, '.');
     append_base64url(&text, claims.data, claims.size);
 
-    if (!read_seed(kndl_slice(signer->seed.data, signer->seed.size), raw, &prefix))
-        abort();
-    derive(raw + 2, public, secret);
-    crypto_sign_detached(signature, NULL, (const uint8_t *)text.data, text.size, secret);
-    sodium_memzero(raw, sizeof raw);
-    sodium_memzero(secret, sizeof secret);
-
+    kndl_nkey_sign(signer, kndl_buf_slice(&text), signature);
     kndl_buf_append_char(&text, '.');
     append_base64url(&text, signature, sizeof signature);
     kndl_buf_append(out, text.data, text.size);

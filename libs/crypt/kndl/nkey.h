@@ -5,6 +5,7 @@
  * users, minted with libsodium. Proven against nats-server 2.9.10.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kndl/buf.h"
@@ -28,6 +29,15 @@ struct kndl_nkey {
 void kndl_nkey_new(enum kndl_nkey_kind kind, struct kndl_nkey *ret_key);
 int kndl_nkey_from_seed(struct kndl_slice seed, struct kndl_nkey *ret_key, struct kndl_error *err);
 void kndl_nkey_done(struct kndl_nkey *key);
+
+/* Is this the public form of a key of that kind, whole and with its checksum? */
+bool kndl_nkey_is_public(enum kndl_nkey_kind kind, struct kndl_slice text);
+
+enum { KNDL_NKEY_SIGNATURE_BYTES = 64 };
+
+/* Signs what NATS asks to have signed. From any thread that alone uses the key at the moment. */
+void kndl_nkey_sign(const struct kndl_nkey *key, struct kndl_slice bytes,
+                    uint8_t ret_signature[KNDL_NKEY_SIGNATURE_BYTES]);
 
 /* What a user may do; lists end with NULL. */
 struct kndl_user_claims {
