@@ -69,6 +69,20 @@ int kndl_env_get_i64(const char *name, int64_t least, int64_t most, int64_t *ret
     return 0;
 }
 
+void kndl_env_forget(const char *name)
+{
+    char *value = getenv(name);
+    size_t i = find(name);
+
+    if (i == loaded_count)
+        abort();
+    loaded[i].value = "";
+    if (value == NULL)
+        return;
+    explicit_bzero(value, strlen(value));
+    unsetenv(name);
+}
+
 void kndl_env_print(const struct kndl_env *table, FILE *out)
 {
     for (; table->name != NULL; table++) {

@@ -32,5 +32,9 @@ const char *kndl_env_get(const char *name);
 int kndl_env_get_i64(const char *name, int64_t least, int64_t most, int64_t *ret_value,
                      struct kndl_error *err);
 
+/* Wipes a declared variable's value, so that neither /proc nor a child shows a secret that had to
+ * come this way; it is "" from then on. Before other threads start. */
+void kndl_env_forget(const char *name);
+
 /* Prints the table as --help shows it. */
 void kndl_env_print(const struct kndl_env *table, FILE *out);
