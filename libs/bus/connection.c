@@ -23,6 +23,7 @@ enum {
     DRAIN_MS = 5000,
     /* libnats 3.4.1 takes a signature whose first byte is 0 for none: one sign-in of 256 fails. */
     SIGN_IN_TRIES = 4,
+    SIGNATURE_BYTES = 64,
     DELIVERY_THREADS = 4, /* of the process, shared by all subscriptions; callbacks don't block */
 };
 
@@ -170,6 +171,37 @@ static void open_library(void)
         abort();
 }
 
+static natsStatus give_jwt(char **ret_jwt, char **ret_why, void *data)
+{
+    struct kndl_bus *bus = data;
+
+    *ret_jwt = bus->signer.jwt(bus->signer.data);
+    if (*ret_jwt != NULL)
+        return NATS_OK;
+    *ret_why = kndl_strdup("there are no credentials");
+    return NATS_ERR;
+}
+
+static natsStatus give_signature(char **ret_why, unsigned char **ret_signature, int *ret_size,
+                                 const char *nonce, void *data)
+{
+    struct kndl_bus *bus = data;
+
+    (void)ret_why;
+    *ret_signature = kndl_alloc(SIGNATURE_BYTES, 1);
+    *ret_size = SIGNATURE_BYTES;
+    bus->signer.sign(bus->signer.data, kndl_slice_of(nonce), *ret_signature);
+    return NATS_OK;
+}
+
+static natsStatus set_credentials(natsOptions *nats, const struct kndl_bus_options *options,
+                                  struct kndl_bus *bus)
+{
+    if (options->signer == NULL)
+        return natsOptions_SetUserCredentialsFromFiles(nats, options->creds_file, NULL);
+    return natsOptions_SetUserCredentialsCallbacks(nats, give_jwt, bus, give_signature, bus);
+}
+
 static natsStatus set_options(natsOptions *nats, const struct kndl_bus_options *options,
                               struct kndl_bus *bus)
 {
@@ -178,7 +210,7 @@ static natsStatus set_options(natsOptions *nats, const struct kndl_bus_options *
 
     kndl_inbox_write(&prefix, bus->user, bus->runner_id);
     if (s == NATS_OK)
-        s = natsOptions_SetUserCredentialsFromFiles(nats, options->creds_file, NULL);
+        s = set_credentials(nats, options, bus);
     if (s == NATS_OK)
         s = natsOptions_SetName(nats, bus->user);
     if (s == NATS_OK)
@@ -221,6 +253,8 @@ static struct kndl_bus *new_bus(const struct kndl_bus_options *options)
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf inbox = {0};
     char id[KNDL_ID_SIZE];
 
+    if (options->signer != NULL)
+        bus->signer = *options->signer;
     bus->user = kndl_strdup(options->user);
     bus->runner_id = kndl_strdup(options->runner_id);
     kndl_id_new(id);
@@ -282,7 +316,7 @@ int kndl_bus_open(const struct kndl_bus_options *options, struct kndl_bus **ret_
     if (!kndl_token_is_plain(options->user) ||
         (options->runner_id != NULL && !kndl_token_is_plain(options->runner_id)))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the user's name or the Runner's id is none");
-    if (access(options->creds_file, R_OK) < 0)
+    if (options->signer == NULL && access(options->creds_file, R_OK) < 0)
         return kndl_fail(err, KNDL_FAILED_PRECONDITION, "%s cannot be read", options->creds_file);
 
     pthread_once(&library_once, open_library);

@@ -26,10 +26,11 @@ struct pending;
 struct kndl_bus {
     natsConnection *nats;
     char *user;
-    char *runner_id;            /* NULL but for a Runner */
-    char *inbox;                /* _INBOX.<user>.<process>, where this process's answers come */
-    natsSubscription *replies;  /* <inbox>.* */
-    natsSubscription *commands; /* of a Runner that serves some */
+    char *runner_id;               /* NULL but for a Runner */
+    struct kndl_bus_signer signer; /* .jwt NULL: its credentials are a file */
+    char *inbox;                   /* _INBOX.<user>.<process>, where this process's answers come */
+    natsSubscription *replies;     /* <inbox>.* */
+    natsSubscription *commands;    /* of a Runner that serves some */
     atomic_bool closing;
     atomic_uint refusals; /* by the server's permissions; 0 in a process that is right */
 

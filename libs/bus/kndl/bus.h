@@ -25,12 +25,23 @@
 
 struct kndl_bus;
 
+/*
+ * Credentials that change: asked at each connect and reconnect, on a thread of the bus that waits
+ * for them. `data` must outlive the bus.
+ */
+struct kndl_bus_signer {
+    char *(*jwt)(void *data); /* the user's JWT of now, for the bus to free; NULL: there is none */
+    void (*sign)(void *data, struct kndl_slice nonce, uint8_t ret_signature[64]);
+    void *data;
+};
+
 struct kndl_bus_options {
     const char *url;        /* nats://host:port */
-    const char *creds_file; /* a user's credentials as kndl-init or sessions made them */
-    const char *user;       /* the word of the service; "runner" for a Runner */
-    const char *runner_id;  /* NULL but for a Runner: its calls go by its own subjects */
-    bool send_asap;         /* answers leave at once: for calls, not for bulk events */
+    const char *creds_file; /* a user's credentials as kndl-init made them; NULL with a signer */
+    const struct kndl_bus_signer *signer; /* NULL with a creds_file; copied */
+    const char *user;                     /* the word of the service; "runner" for a Runner */
+    const char *runner_id; /* NULL but for a Runner: its calls go by its own subjects */
+    bool send_asap;        /* answers leave at once: for calls, not for bulk events */
 };
 
 /*
