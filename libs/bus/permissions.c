@@ -11,6 +11,7 @@
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/runner/v1/runner_service.pb-c.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
@@ -35,6 +36,7 @@ struct row {
 
 static const struct row rows[] = {
     {ROWS_OF(sessions__v1__sessions_service), "sessions", "*", {"api_gateway"}},
+    {ROWS_OF(sessions__v1__runners_service), "sessions", "*", {"api_gateway"}},
     {ROWS_OF(sessions__v1__sessions_internal_service), "sessions", "GetHealth", {"api_gateway"}},
     {ROWS_OF(sessions__v1__sessions_internal_service), "sessions", "AppendEvents", {"redactor"}},
     {ROWS_OF(sessions__v1__sessions_internal_service),
@@ -45,6 +47,10 @@ static const struct row rows[] = {
      "sessions",
      "MemberRemoved",
      {"repo_access"}},
+    {ROWS_OF(sessions__v1__sessions_internal_service),
+     "sessions",
+     "MintRunnerCredential",
+     {"api_gateway"}},
     {ROWS_OF(sessions__v1__sessions_runner_service), "sessions", "*", {RUNNER}},
 
     {ROWS_OF(secrets__v1__secrets_service), "secrets", "*", {"api_gateway"}},

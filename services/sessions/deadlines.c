@@ -1,6 +1,7 @@
 /*
- * The deadlines: a Runner that is silent is away, and a state that lasts too long comes to an end.
- * Both are asked of the store every second; any copy of the service may act on them.
+ * The deadlines: a Runner that is silent is away, what ran on one that was removed is over, and a
+ * state that lasts too long comes to an end. All are asked of the store every second; any copy of
+ * the service may act on them.
  */
 
 #include "dispatch.h"
@@ -52,7 +53,7 @@ static int watch_runners(struct kndl_call *call)
 
 static int watch(struct kndl_call *call)
 {
-    if (watch_runners(call) < 0)
+    if (drain(call, store_end_removed_next) < 0 || watch_runners(call) < 0)
         return -1;
     return drain(call, store_overdue_next);
 }

@@ -1,7 +1,7 @@
 /*
  * sessions: who talks to which Claude, and what was said.
  *
- * Answers the three services of kndl.sessions.v1, commands the Runners, owns the database
+ * Answers the services of kndl.sessions.v1, commands the Runners, owns the database
  * schema "sessions".
  */
 
@@ -9,10 +9,12 @@
 
 #include "dispatch.h"
 #include "kndl/clock.h"
+#include "kndl/env.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
 #include "live.h"
+#include "minter.h"
 #include "peers.h"
 #include "rpc.h"
 #include "runners.h"
@@ -22,6 +24,7 @@ static void close_worker(void *state)
 {
     struct sessions *sessions = state;
 
+    minter_close(sessions->minter);
     live_free(sessions->live);
     runners_close(sessions->runners);
     peers_close(sessions->peers);
@@ -36,7 +39,9 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
     sessions->opened_at_ms = kndl_clock_ms();
     sessions->live = live_new(bus);
     if (store_open(&sessions->store, err) < 0 || peers_open(bus, &sessions->peers, err) < 0 ||
-        runners_open(bus, &sessions->runners, err) < 0) {
+        runners_open(bus, &sessions->runners, err) < 0 ||
+        minter_open(kndl_env_get("HUB_RUNNER_SIGNING_KEY_FILE"), kndl_env_get("HUB_NATS_ACCOUNT"),
+                    &sessions->minter, err) < 0) {
         close_worker(sessions);
         return -1;
     }
@@ -54,14 +59,13 @@ static int prepare(struct kndl_error *err)
 
 static const struct kndl_env env[] = {
     {"HUB_DATABASE_URL", NULL, "PostgreSQL, as the role that owns schema sessions"},
+    {"HUB_RUNNER_SIGNING_KEY_FILE", NULL, "signs Runners' users on NATS, as kndl-init made it"},
+    {"HUB_NATS_ACCOUNT", NULL, "the public key of NATS's account KNDL: kndl-init's file `account`"},
     {NULL, NULL, NULL},
 };
 
 static ProtobufCService *const *const answers[] = {
-    &sessions_service,
-    &sessions_internal_service,
-    &sessions_runner_service,
-    NULL,
+    &sessions_service, &runners_service, &sessions_internal_service, &sessions_runner_service, NULL,
 };
 
 static const struct kndl_task *const tasks[] = {&dispatch_task, &deadlines_task, NULL};

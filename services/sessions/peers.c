@@ -124,6 +124,7 @@ int peers_get_person(struct peers *peers, struct kndl_call *call, struct person 
         .login = person->login,
         .name = person->name[0] == '\0' ? person->login : person->name,
         .email = kndl_arena_copy(call->arena, email),
+        .is_owner = person->is_owner,
     };
     return 0;
 }

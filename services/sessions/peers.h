@@ -40,6 +40,7 @@ struct person {
     const char *login;
     const char *name;
     const char *email;
+    bool is_owner;
 };
 int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person);
 

@@ -5,6 +5,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 struct live;
+struct minter;
 struct peers;
 struct runners;
 struct store;
@@ -15,10 +16,12 @@ struct sessions {
     struct peers *peers;
     struct runners *runners; /* for the dispatcher */
     struct live *live;
+    struct minter *minter;
     int64_t opened_at_ms; /* kndl_clock_ms(): the deadlines give Runners time to be heard first */
 };
 
 /* What the package answers, for people, services and Runners; state is a struct sessions. */
 extern ProtobufCService *const sessions_service;
+extern ProtobufCService *const runners_service;           /* rpc_runners.c */
 extern ProtobufCService *const sessions_internal_service; /* rpc_internal.c */
 extern ProtobufCService *const sessions_runner_service;   /* rpc_runner.c */

@@ -1,16 +1,25 @@
 /* SessionsInternalService: what other services ask. */
 
 #include "dispatch.h"
+#include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/log.h"
+#include "kndl/mem.h"
+#include "kndl/nkey.h"
 #include "kndl/rpc.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
+#include "kndl/token.h"
 #include "live.h"
+#include "minter.h"
 #include "peers.h"
+#include "protocol.h"
 #include "rpc.h"
 #include "store.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
+
+/* A removed Runner is cut off when its credential ends, at the latest. */
+enum { CREDENTIAL_MS = 3600 * 1000 };
 
 /* Nobody may make people wait for a redactor that hangs. */
 enum { REDACTOR_MS = 1000 };
@@ -105,6 +114,46 @@ static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest)
     return stored;
 }
 
+static int refuse_token(struct kndl_call *call)
+{
+    return kndl_fail(&call->err, KNDL_UNAUTHENTICATED,
+                     "the RUNNER_TOKEN is not known here: the Owner registers Runners");
+}
+
+static int mint_runner_credential(struct kndl_call *call,
+                                  const V1(MintRunnerCredentialRequest) *req,
+                                  V1(MintRunnerCredentialResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf jwt = {0};
+    struct kndl_slice hash;
+    const char *runner_id;
+    bool is_known;
+
+    if (req->token_hash.len != KNDL_HASH_BYTES)
+        return refuse_token(call);
+    if (store_find_runner_token(sessions->store, call->arena,
+                                kndl_slice(req->token_hash.data, req->token_hash.len), &is_known,
+                                &runner_id, &hash, &call->err) < 0)
+        return -1;
+    if (!is_known || hash.size != KNDL_HASH_BYTES ||
+        !kndl_hash_equal((const uint8_t *)hash.data, req->token_hash.data))
+        return refuse_token(call);
+    if (!kndl_nkey_is_public(KNDL_NKEY_USER, kndl_slice_of(req->user_public)))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the key is no user's public nkey");
+    if (protocol_check(call, runner_id, req->protocol) < 0)
+        return -1;
+
+    resp->lasts_ms = CREDENTIAL_MS;
+    resp->expires_at_ms = kndl_clock_wall_ms() + CREDENTIAL_MS;
+    minter_mint(sessions->minter, runner_id, req->user_public, resp->expires_at_ms, &jwt);
+    resp->runner_id = (char *)runner_id;
+    resp->jwt = kndl_arena_copy(call->arena, kndl_buf_text(&jwt));
+    kndl_log(KNDL_INFO, "runner credential minted", KNDL_STR("runner", runner_id));
+    return 0;
+}
+
+KNDL_RPC(V1, SessionsInternalService, MintRunnerCredential, mint_runner_credential)
 KNDL_RPC(V1, SessionsInternalService, AppendEvents, append_events)
 KNDL_RPC(V1, SessionsInternalService, SetupTokenChanged, setup_token_changed)
 KNDL_RPC(V1, SessionsInternalService, MemberRemoved, member_removed)

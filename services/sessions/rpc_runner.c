@@ -12,13 +12,13 @@
 #include "kndl/token.h"
 #include "live.h"
 #include "peers.h"
+#include "protocol.h"
 #include "rpc.h"
 #include "store.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
 
 enum {
-    PROTOCOL = 1,
     RUNS_MAX = 1000,
     NAME_BYTES_MAX = 64,
     HOST_BYTES_MAX = 255,
@@ -64,10 +64,8 @@ static const char *cut(struct kndl_call *call, const char *text, size_t most, bo
 
 static int check_attend(struct kndl_call *call, const V1(AttendRequest) *req)
 {
-    if (req->protocol != PROTOCOL)
-        return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION,
-                         "this Runner speaks protocol %d and the Hub %d: update the %s",
-                         (int)req->protocol, PROTOCOL, req->protocol < PROTOCOL ? "Runner" : "Hub");
+    if (protocol_check(call, call->runner_id, req->protocol) < 0)
+        return -1;
     if (req->seal_key.len != KNDL_SEAL_PUBLIC_BYTES)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "seal_key has %zu bytes, not %d",
                          req->seal_key.len, KNDL_SEAL_PUBLIC_BYTES);

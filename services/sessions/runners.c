@@ -9,6 +9,7 @@
 #include "kndl/mem.h"
 #include "kndl/rpc.h"
 #include "kndl/runner/v1/runner_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "store.h"
 
 #define RUNNER(name) Kndl__Runner__V1__##name
@@ -134,4 +135,13 @@ int runners_command(struct runners *runners, struct kndl_call *call,
         break;
     }
     return kndl_fail(&call->err, KNDL_INTERNAL, "an assignment is not a Runner's");
+}
+
+void runners_publish_removed(struct runners *runners, const char *runner_id)
+{
+    Kndl__Sessions__V1__RunnerRemoved fact = KNDL__SESSIONS__V1__RUNNER_REMOVED__INIT;
+    struct kndl_error ignored;
+
+    fact.runner_id = (char *)runner_id;
+    (void)kndl_bus_publish_fact(runners->bus, "runner_removed", &fact.base, &ignored);
 }

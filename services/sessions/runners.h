@@ -22,3 +22,7 @@ void runners_close(struct runners *runners);
  */
 int runners_command(struct runners *runners, struct kndl_call *call,
                     const struct delivery *delivery);
+
+/* Says that a Runner was removed, so that redactor drops its streams at once. May be lost: every
+ * row refuses it all the same. */
+void runners_publish_removed(struct runners *runners, const char *runner_id);

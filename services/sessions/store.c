@@ -11,6 +11,7 @@
 #include "kndl/mem.h"
 
 #include "0001_sessions.sql.h"
+#include "0002_runners.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -21,6 +22,7 @@ static const char schema[] = "sessions";
 
 static const struct kndl_migration migrations[] = {
     {1, "sessions", MIGRATION_0001_SESSIONS},
+    {2, "runners", MIGRATION_0002_RUNNERS},
     {0, NULL, NULL},
 };
 
@@ -84,6 +86,16 @@ static const struct kndl_statement statements[] = {
     {"put_assignment", SQL_PUT_ASSIGNMENT},
     {"release_assignment", SQL_RELEASE_ASSIGNMENT},
     {"read_runner", SQL_READ_RUNNER},
+    {"list_runners", SQL_LIST_RUNNERS},
+    {"register_runner", SQL_REGISTER_RUNNER},
+    {"find_registered", SQL_FIND_REGISTERED},
+    {"find_runner_name", SQL_FIND_RUNNER_NAME},
+    {"rename_runner", SQL_RENAME_RUNNER},
+    {"rotate_runner_token", SQL_ROTATE_RUNNER_TOKEN},
+    {"remove_runner", SQL_REMOVE_RUNNER},
+    {"find_runner_token", SQL_FIND_RUNNER_TOKEN},
+    {"set_runner_problem", SQL_SET_RUNNER_PROBLEM},
+    {"run_of_removed", SQL_RUN_OF_REMOVED},
     {"attend", SQL_ATTEND},
     {"runs_of_runner", SQL_RUNS_OF_RUNNER},
     {"unhold_sessions", SQL_UNHOLD_SESSIONS},
@@ -138,7 +150,8 @@ enum session_column {
     SEAL_KEY,
     RUNNER_AWAY,
     RUNNER_LAST_SEEN_MS,
-    RUNNER_HOSTNAME,
+    RUNNER_NAME,
+    RUNNER_REMOVED,
 };
 
 int store_migrate(struct kndl_error *err)
@@ -207,7 +220,8 @@ void store_session_of(const struct kndl_rows *rows, size_t row, struct session *
         .seal_key = kndl_row_bytes(rows, row, SEAL_KEY),
         .runner_away = kndl_row_bool(rows, row, RUNNER_AWAY),
         .runner_last_seen_ms = kndl_row_i64(rows, row, RUNNER_LAST_SEEN_MS),
-        .runner_hostname = kndl_row_text(rows, row, RUNNER_HOSTNAME),
+        .runner_name = kndl_row_text(rows, row, RUNNER_NAME),
+        .runner_removed = kndl_row_bool(rows, row, RUNNER_REMOVED),
     };
 }
 

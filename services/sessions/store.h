@@ -21,6 +21,7 @@
 #include "kndl/error.h"
 #include "kndl/event/v1/event.pb-c.h"
 #include "kndl/id.h"
+#include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "kndl/sessions/v1/session.pb-c.h"
 #include "kndl/slice.h"
 #include "life.h"
@@ -72,7 +73,8 @@ struct session {
     struct kndl_slice seal_key;
     bool runner_away;
     int64_t runner_last_seen_ms;
-    const char *runner_hostname;
+    const char *runner_name;
+    bool runner_removed;
 };
 
 /* What a transaction did to one Session. */
@@ -324,11 +326,49 @@ struct attendance {
         int64_t last_n;
     } * runs;
 };
-/* A Runner is there: its Frozen Sessions go on or are Asleep, what is not there any more has
+/* PERMISSION_DENIED: it is not registered (any more).
+ * A Runner is there: its Frozen Sessions go on or are Asleep, what is not there any more has
  * ended. *ret_stop: Sessions that should not run on it. */
 int store_attend(struct store *store, struct kndl_arena *arena, const struct attendance *attendance,
                  int64_t *ret_now_ms, const char ***ret_stop, size_t *ret_stop_count,
                  struct changes *changes, struct kndl_error *err);
+
+/* A Runner that the Owner registers. */
+struct new_runner {
+    const char *id;
+    const char *name;
+    const char *person_id;
+    const char *request_id;
+    struct kndl_slice token_hash;
+};
+/* *ret_made is false for a repeat, whose token was shown already. ALREADY_EXISTS: the name is. */
+int store_register_runner(struct store *store, struct kndl_arena *arena,
+                          const struct new_runner *made, Kndl__Sessions__V1__Runner **ret_runner,
+                          bool *ret_made, struct kndl_error *err);
+int store_list_runners(struct store *store, struct kndl_arena *arena,
+                       Kndl__Sessions__V1__Runner ***ret_runners, size_t *ret_count,
+                       struct kndl_error *err);
+/* These fail with KNDL_NOT_FOUND for a Runner that is not there (any more). */
+int store_rename_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
+                        const char *name, Kndl__Sessions__V1__Runner **ret_runner,
+                        struct kndl_error *err);
+int store_rotate_runner_token(struct store *store, struct kndl_arena *arena, const char *runner_id,
+                              const char *request_id, struct kndl_slice hash,
+                              Kndl__Sessions__V1__Runner **ret_runner, bool *ret_made,
+                              struct kndl_error *err);
+/* From here on it is refused; store_end_removed_next() ends what ran on it. */
+int store_remove_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
+                        const char *request_id, struct kndl_error *err);
+int store_end_removed_next(struct store *store, struct kndl_arena *arena, bool *ret_found,
+                           struct changes *changes, struct kndl_error *err);
+
+/* Whose RUNNER_TOKEN has this hash? *ret_hash is the row's, to be compared once more. */
+int store_find_runner_token(struct store *store, struct kndl_arena *arena, struct kndl_slice hash,
+                            bool *ret_found, const char **ret_runner_id,
+                            struct kndl_slice *ret_hash, struct kndl_error *err);
+/* Why it is turned away, for the Runners page; forgotten when it attends. */
+int store_set_runner_problem(struct store *store, struct kndl_arena *arena, const char *runner_id,
+                             const char *problem, struct kndl_error *err);
 
 /* Marks the Runners that are silent for 20 s. */
 int store_mark_silent(struct store *store, struct kndl_arena *arena, size_t *ret_count,

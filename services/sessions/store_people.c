@@ -242,10 +242,14 @@ int store_wake_session(struct store *store, struct kndl_arena *arena, const stru
         return kndl_fail(err, KNDL_ABORTED,
                          "session %s is %s: only one that is asleep or has failed can be woken",
                          asked->session_id, life_name(edit.session.state));
+    if (edit.session.runner_removed)
+        return kndl_fail(err, KNDL_ABORTED,
+                         "the Runner %s of session %s was removed: begin a new Session",
+                         edit.session.runner_name, asked->session_id);
     if (edit.session.runner_away)
         return kndl_fail(err, KNDL_ABORTED,
                          "the Runner %s of session %s is away: start it, then try again",
-                         edit.session.runner_hostname, asked->session_id);
+                         edit.session.runner_name, asked->session_id);
     if (edit_start_run(&edit, err) < 0 ||
         edit_state(&edit, edit.session.was_active ? LIFE(WAKING) : LIFE(STARTING), "asked",
                    "Its Creator woke it.", err) < 0 ||

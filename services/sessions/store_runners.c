@@ -166,8 +166,12 @@ static int put_runner(struct store *store, struct kndl_arena *arena,
                      kndl_db_text(attendance->version), kndl_db_text(attendance->backend),
                      kndl_db_bytes(attendance->seal_key)) < 0)
         return -1;
+    if (rows.count == 0)
+        return kndl_fail(err, KNDL_PERMISSION_DENIED,
+                         "this Runner is not registered here: the Owner registers it and gives it "
+                         "a RUNNER_TOKEN");
     *ret_now_ms = kndl_row_i64(&rows, 0, 0);
-    *ret_connected = before.count == 0 || kndl_row_bool(&before, 0, 1) ||
+    *ret_connected = kndl_row_bool(&before, 0, 1) ||
                      strcmp(kndl_row_text(&before, 0, 0), attendance->instance_id) != 0;
     if (*ret_connected && kndl_db_exec(store->db, "unhold_sessions", arena, &rows, err,
                                        kndl_db_text(attendance->runner_id)) < 0)
@@ -271,10 +275,14 @@ int store_freeze_next(struct store *store, struct kndl_arena *arena, bool *ret_f
         edit.session.sleep_code = edit.session.reason_code;
         edit.session.sleep_reason = edit.session.reason;
     }
+    bool is_removed = edit.session.runner_removed;
     snprintf(reason, sizeof reason,
-             "Its Runner %.100s is away: start it, and the Session goes on when it is back.",
-             edit.session.runner_hostname);
-    if (edit_state(&edit, LIFE(FROZEN), "runner_away", kndl_arena_copy(arena, reason), err) < 0)
+             is_removed ? "Its Runner %.100s was removed: begin a new Session."
+                        : "Its Runner %.100s is away: start it, and the Session goes on when it is "
+                          "back.",
+             edit.session.runner_name);
+    if (edit_state(&edit, LIFE(FROZEN), is_removed ? "runner_removed" : "runner_away",
+                   kndl_arena_copy(arena, reason), err) < 0)
         return -1;
     return edit_commit(&edit, changes, err);
 }

@@ -4,18 +4,73 @@
 -- $1 Runner. Locks it.
 SELECT instance_id, is_away, last_seen_ms FROM sessions.runner WHERE id = $1 FOR UPDATE;
 
+-- name: list_runners
+-- Those that are there, by name; with $1 that one alone.
+SELECT r.id, r.name, r.last_seen_ms, r.registered_at_ms, r.version, r.backend, r.problem,
+       r.is_away OR r.last_seen_ms <= sessions.now_ms() - 20000,
+       (SELECT count(*) FROM sessions.session s
+        WHERE s.runner_id = r.id AND s.state IN (1, 2, 3, 5, 6))
+FROM sessions.runner r
+WHERE r.removed_at_ms = 0 AND ($1::text = '' OR r.id = $1::text)
+ORDER BY lower(r.name), r.id;
+
+-- name: register_runner
+-- $1 new id, $2 name, $3 by whom, $4 request, $5 SHA-256 of its token. No row: that request was
+-- made before.
+INSERT INTO sessions.runner
+    (id, name, registered_by, registered_at_ms, register_request, token_hash, is_away)
+VALUES ($1, $2, $3, sessions.now_ms(), $4, $5, true)
+ON CONFLICT (registered_by, register_request) WHERE register_request <> '' DO NOTHING
+RETURNING id;
+
+-- name: find_registered
+-- $1 by whom, $2 request. What was made by it.
+SELECT id, name FROM sessions.runner WHERE registered_by = $1 AND register_request = $2;
+
+-- name: find_runner_name
+-- $1 name, $2 Runner. Another Runner of that name.
+SELECT id FROM sessions.runner WHERE lower(name) = lower($1::text) AND removed_at_ms = 0 AND id <> $2;
+
+-- name: rename_runner
+-- $1 Runner, $2 name.
+UPDATE sessions.runner SET name = $2 WHERE id = $1 AND removed_at_ms = 0 RETURNING id;
+
+-- name: rotate_runner_token
+-- $1 Runner, $2 SHA-256, $3 request. No row: there is no such Runner, or that request was made
+-- before.
+UPDATE sessions.runner SET token_hash = $2, token_request = $3
+WHERE id = $1 AND removed_at_ms = 0 AND token_request <> $3 RETURNING id;
+
+-- name: remove_runner
+-- $1 Runner, $2 request. Its token's hash goes; a repeat finds it once more.
+UPDATE sessions.runner
+SET removed_at_ms = CASE WHEN removed_at_ms = 0 THEN sessions.now_ms() ELSE removed_at_ms END,
+    token_hash = NULL, is_away = true, remove_request = $2
+WHERE id = $1 AND (removed_at_ms = 0 OR remove_request = $2) RETURNING id;
+
+-- name: find_runner_token
+-- $1 SHA-256. Whose RUNNER_TOKEN it is.
+SELECT id, token_hash FROM sessions.runner WHERE token_hash = $1 AND removed_at_ms = 0;
+
+-- name: set_runner_problem
+-- $1 Runner, $2 why the Hub turns it away.
+UPDATE sessions.runner SET problem = $2 WHERE id = $1 AND removed_at_ms = 0 AND problem <> $2;
+
+-- name: run_of_removed
+-- A run that is not settled although its Runner was removed.
+SELECT u.session_id, u.run FROM sessions.run u JOIN sessions.runner r ON r.id = u.runner_id
+WHERE u.phase < 5 AND r.removed_at_ms > 0
+LIMIT 1;
+
 -- name: attend
 -- $1 Runner, $2 instance, $3 hostname, $4 version, $5 backend, $6 key. A new instance ends a pause.
-INSERT INTO sessions.runner (id, instance_id, hostname, version, backend, seal_key, last_seen_ms)
-VALUES ($1, $2, $3, $4, $5, $6, sessions.now_ms())
-ON CONFLICT (id) DO UPDATE
-SET paused_until_ms = CASE WHEN runner.is_away OR runner.instance_id <> excluded.instance_id
-                           THEN 0 ELSE runner.paused_until_ms END,
-    pause_ms = CASE WHEN runner.is_away OR runner.instance_id <> excluded.instance_id
-                    THEN 0 ELSE runner.pause_ms END,
-    instance_id = excluded.instance_id, hostname = excluded.hostname, version = excluded.version,
-    backend = excluded.backend, seal_key = excluded.seal_key,
-    last_seen_ms = excluded.last_seen_ms, is_away = false
+-- No row: no such Runner, or it was removed.
+UPDATE sessions.runner
+SET paused_until_ms = CASE WHEN is_away OR instance_id <> $2::text THEN 0 ELSE paused_until_ms END,
+    pause_ms = CASE WHEN is_away OR instance_id <> $2::text THEN 0 ELSE pause_ms END,
+    instance_id = $2::text, hostname = $3, version = $4, backend = $5, seal_key = $6,
+    last_seen_ms = sessions.now_ms(), is_away = false, problem = ''
+WHERE id = $1 AND removed_at_ms = 0
 RETURNING sessions.now_ms();
 
 -- name: runs_of_runner

@@ -5,8 +5,10 @@
 INSERT INTO sessions.run (session_id, run, runner_id) VALUES ($1, $2, $3);
 
 -- name: lock_run
--- $1 Session (locked), $2 run.
-SELECT runner_id, phase, taken_at_ms, mod_token_hash, last_n, ended_n, cause, reason_code, reason,
+-- $1 Session (locked), $2 run. The Runner is '' if it was removed: it has no run any more.
+SELECT coalesce((SELECT r.id FROM sessions.runner r
+                 WHERE r.id = run.runner_id AND r.removed_at_ms = 0), ''),
+       phase, taken_at_ms, mod_token_hash, last_n, ended_n, cause, reason_code, reason,
        last_output, wanted_phase, put_phase
 FROM sessions.run WHERE session_id = $1 AND run = $2 FOR UPDATE;
 

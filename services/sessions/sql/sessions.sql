@@ -5,7 +5,7 @@
 SELECT r.id, r.seal_key, count(s.id)
 FROM sessions.runner r
 LEFT JOIN sessions.session s ON s.runner_id = r.id AND s.state IN (1, 2, 3, 5, 6)
-WHERE NOT r.is_away AND r.last_seen_ms > sessions.now_ms() - 20000
+WHERE NOT r.is_away AND r.removed_at_ms = 0 AND r.last_seen_ms > sessions.now_ms() - 20000
 GROUP BY r.id
 ORDER BY count(s.id), r.id
 LIMIT 1;
@@ -28,7 +28,8 @@ ON CONFLICT (creator_id, request_id) DO NOTHING;
 -- $1 Session. All its columns, then its queue's length, the clock, and its Runner's row.
 SELECT s.*,
        (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
-       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.name,
+       r.removed_at_ms > 0
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
 WHERE s.id = $1;
 
@@ -36,7 +37,8 @@ WHERE s.id = $1;
 -- As read_session, and no other writer of this Session until the transaction ends.
 SELECT s.*,
        (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
-       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.name,
+       r.removed_at_ms > 0
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
 WHERE s.id = $1
 FOR UPDATE OF s;
@@ -59,7 +61,8 @@ SELECT DISTINCT repo_id FROM sessions.session WHERE $1::text = '' OR creator_id 
 -- $1 Repos, $2 Creator or '', $3 changed before, $4 limit. As read_session, newest first.
 SELECT s.*,
        (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
-       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.hostname
+       sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.name,
+       r.removed_at_ms > 0
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
 WHERE s.repo_id = ANY ($1::bigint[]) AND ($2::text = '' OR s.creator_id = $2::text) AND s.changed_at_ms < $3::bigint
 ORDER BY s.changed_at_ms DESC, s.id

@@ -38,7 +38,8 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
 int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person)
 {
     (void)peers;
-    *ret_person = (struct person){call->actor.id, call->actor.id, "1+x@users.noreply.github.com"};
+    *ret_person = (struct person){call->actor.id, call->actor.id, "1+x@users.noreply.github.com",
+                                  strcmp(call->actor.id, "ada") == 0};
     return 0;
 }
 
@@ -114,6 +115,12 @@ int runners_command(struct runners *runners, struct kndl_call *call,
         return kndl_fail(&call->err, runners->code, "runner %s does not take it",
                          delivery->runner_id);
     return 0;
+}
+
+void runners_publish_removed(struct runners *runners, const char *runner_id)
+{
+    (void)runner_id;
+    runners->removed++;
 }
 
 void live_publish(struct live *live, struct kndl_arena *arena, const struct changes *changes,

@@ -7,7 +7,7 @@
 
 #include "kndl/error.h"
 
-struct peers {
+struct peers { /* ada is the Owner */
     bool access_down;
     bool redactor_down;
     bool hides_repo; /* repo 7, from everybody */
@@ -21,6 +21,7 @@ struct peers {
 struct runners {
     enum kndl_code code; /* what a command fails with; KNDL_OK: it is taken */
     unsigned commands;
+    unsigned removed;
 };
 
 struct live {

@@ -27,6 +27,7 @@ static const struct kndl_statement use_clock[] = {
                  "AS 'SELECT (extract(epoch FROM statement_timestamp()) * 1000)::bigint + "
                  "coalesce((SELECT sum(ms) FROM sessions.test_clock), 0)::bigint'"},
     {"pass", "INSERT INTO sessions.test_clock VALUES ($1)"},
+    {"register", "INSERT INTO sessions.runner (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING"},
     {NULL, NULL},
 };
 
@@ -103,6 +104,18 @@ void stage_pass(int64_t ms)
         fail_msg("%s", err.message);
 }
 
+static void register_runner(struct stage *stage, const char *runner)
+{
+    struct kndl_rows rows;
+    int done;
+
+    pthread_mutex_lock(&clock_lock);
+    done =
+        kndl_db_exec(clock_db, "register", clock_arena, &rows, &stage->err, kndl_db_text(runner));
+    pthread_mutex_unlock(&clock_lock);
+    check(stage, done);
+}
+
 static void speak(struct stage *stage, const char *runner, const char *instance,
                   const struct attended *runs, size_t count)
 {
@@ -121,6 +134,7 @@ static void speak(struct stage *stage, const char *runner, const char *instance,
     size_t stop_count;
     int64_t now_ms;
 
+    register_runner(stage, runner);
     check(stage, store_attend(stage->store, stage->arena, &attendance, &now_ms, &stop, &stop_count,
                               &stage->changes, &stage->err));
 }

@@ -30,7 +30,8 @@ struct fixture {
 static void set_up(struct fixture *f, void **state)
 {
     *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){f->stage->store, &f->peers, &f->runners, &f->live, 0};
+    f->sessions = (struct sessions){
+        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
     stage_attend(f->stage, "r1", NULL, 0);
 }
 

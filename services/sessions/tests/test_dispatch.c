@@ -63,7 +63,8 @@ static void set_up(struct fixture *f, enum delivery_kind kind)
 {
     *f = (struct fixture){
         .store = {.due = {{.kind = kind, .session_id = "s1", .run = 1}}, .count = 1}};
-    f->sessions = (struct sessions){&f->store, &f->peers, &f->runners, &f->live, 0};
+    f->sessions = (struct sessions){
+        .store = &f->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
 }
 
 static void what_is_taken_is_settled(void **unused)
