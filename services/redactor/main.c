@@ -10,10 +10,12 @@
 
 #include "blocks.h"
 #include "kndl/bus.h"
+#include "kndl/guard.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
+#include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "rpc.h"
 #include "sets.h"
 
@@ -38,16 +40,38 @@ static void on_masks_changed(const char *subject, struct kndl_slice data, void *
     sets_doubt(sets);
 }
 
+/* On a thread of the bus. What it opened before is not taken any more; secrets grants it nothing.
+ */
+static void on_removal(const char *subject, struct kndl_slice data, void *user_data)
+{
+    Kndl__Sessions__V1__RunnerRemoved *fact;
+    struct kndl_error ignored;
+
+    (void)subject;
+    (void)user_data;
+    if (kndl_guard_check(&kndl__sessions__v1__runner_removed__descriptor, data, &ignored) < 0)
+        return;
+    fact = kndl__sessions__v1__runner_removed__unpack(NULL, data.size, (const uint8_t *)data.data);
+    if (fact == NULL)
+        return;
+    kndl_log(KNDL_INFO, "a runner was removed", KNDL_STR("runner", fact->runner_id));
+    sets_drop_runner(sets, fact->runner_id);
+    kndl__sessions__v1__runner_removed__free_unpacked(fact, NULL);
+}
+
 /* Once for the process, which ends with it: by the first worker, since before there is no bus. */
 static void subscribe(struct kndl_bus *bus)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct kndl_subscription *facts;
+    static struct kndl_subscription *facts, *removals;
     struct kndl_error err;
 
     pthread_mutex_lock(&lock);
     if (facts == NULL &&
         kndl_bus_subscribe_fact(bus, "secrets", "masks", on_masks_changed, NULL, &facts, &err) < 0)
+        kndl_log(KNDL_WARNING, "facts cannot be subscribed to", KNDL_STR("why", err.message));
+    if (removals == NULL && kndl_bus_subscribe_fact(bus, "sessions", "runner_removed", on_removal,
+                                                    NULL, &removals, &err) < 0)
         kndl_log(KNDL_WARNING, "facts cannot be subscribed to", KNDL_STR("why", err.message));
     pthread_mutex_unlock(&lock);
 }

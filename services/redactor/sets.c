@@ -126,7 +126,8 @@ void sets_doubt(struct sets *sets)
     pthread_mutex_unlock(&sets->lock);
 }
 
-void sets_expire(struct sets *sets, int64_t now_us)
+/* Takes out what was not used since, or what is this Runner's, and frees it without the lock. */
+static void drop(struct sets *sets, int64_t since_us, const char *runner_id)
 {
     struct grant *gone = NULL;
 
@@ -135,7 +136,8 @@ void sets_expire(struct sets *sets, int64_t now_us)
         for (struct grant **at = &sets->buckets[i]; *at != NULL;) {
             struct grant *grant = *at;
 
-            if (grant->used_us > now_us - idle_us) {
+            if (grant->used_us > since_us &&
+                (runner_id == NULL || strcmp(grant->runner_id, runner_id) != 0)) {
                 at = &grant->next;
                 continue;
             }
@@ -149,4 +151,14 @@ void sets_expire(struct sets *sets, int64_t now_us)
         grant_free(gone);
         gone = next;
     }
+}
+
+void sets_expire(struct sets *sets, int64_t now_us)
+{
+    drop(sets, now_us - idle_us, NULL);
+}
+
+void sets_drop_runner(struct sets *sets, const char *runner_id)
+{
+    drop(sets, INT64_MIN, runner_id);
 }

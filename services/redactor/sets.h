@@ -31,5 +31,8 @@ struct kndl_redact_set *sets_find(struct sets *sets, const char *session_id, int
 /* Values have changed somewhere: all are asked for anew before they are used. From any thread. */
 void sets_doubt(struct sets *sets);
 
+/* A Runner was removed: none of its streams is granted any more. */
+void sets_drop_runner(struct sets *sets, const char *runner_id);
+
 /* Forgets streams that nobody used for an hour. */
 void sets_expire(struct sets *sets, int64_t now_us);
