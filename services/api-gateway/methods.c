@@ -6,6 +6,7 @@
 
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 
 static const struct method sessions_methods[] = {
@@ -22,6 +23,15 @@ static const struct method sessions_methods[] = {
     {"ListEvents", METHOD_BOTH, METHOD_WAITS},
     {"OpenView", METHOD_BOTH, 0},
     {"Heads", METHOD_BOTH, 0},
+};
+
+/* Runners are administered in the browser; the CLI looks at them. */
+static const struct method runners_methods[] = {
+    {"ListRunners", METHOD_BOTH, 0},
+    {"RegisterRunner", METHOD_WEB, METHOD_CHANGES},
+    {"RenameRunner", METHOD_WEB, METHOD_CHANGES},
+    {"RotateRunnerToken", METHOD_WEB, METHOD_CHANGES},
+    {"RemoveRunner", METHOD_WEB, METHOD_CHANGES},
 };
 
 /* A CLI token lies on a disk; what spends another's money is set in the browser alone. */
@@ -66,11 +76,13 @@ static const struct method repo_access_methods[] = {
                    "a public method is missing from the table, or is gone")
 
 EACH_METHOD_HAS_ITS_ROW(Kndl__Sessions__V1__SessionsService_Service, sessions_methods);
+EACH_METHOD_HAS_ITS_ROW(Kndl__Sessions__V1__RunnersService_Service, runners_methods);
 EACH_METHOD_HAS_ITS_ROW(Kndl__Secrets__V1__SecretsService_Service, secrets_methods);
 EACH_METHOD_HAS_ITS_ROW(Kndl__RepoAccess__V1__RepoAccessService_Service, repo_access_methods);
 
 const struct method_service method_services[] = {
     {&kndl__sessions__v1__sessions_service__descriptor, sessions_methods, COUNT(sessions_methods)},
+    {&kndl__sessions__v1__runners_service__descriptor, runners_methods, COUNT(runners_methods)},
     {&kndl__secrets__v1__secrets_service__descriptor, secrets_methods, COUNT(secrets_methods)},
     {&kndl__repo_access__v1__repo_access_service__descriptor, repo_access_methods,
      COUNT(repo_access_methods)},

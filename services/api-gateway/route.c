@@ -1,4 +1,4 @@
-/* The few kinds of paths: /health, /auth/, methods, and the page. */
+/* The few kinds of paths: /health, /auth/, /runner/credential, methods, and the page. */
 
 #include "route.h"
 
@@ -10,6 +10,7 @@
 #include "credential.h"
 #include "files.h"
 #include "health.h"
+#include "runner.h"
 #include "upgrade.h"
 
 static bool is_reading(const struct kndl_web_request *request)
@@ -34,6 +35,9 @@ void route_request(struct kndl_web_request *request, void *data)
         answer_error(gateway, request, &err, trace);
     } else if (strncmp(path, "/auth/", 6) == 0) {
         auth_begin(gateway, request, trace);
+    } else if (strcmp(path, "/runner/credential") == 0 &&
+               strcmp(kndl_web_method(request), "POST") == 0) {
+        runner_begin(gateway, request, trace);
     } else if (method_is_path(path)) {
         call_begin(gateway, request, trace);
     } else if (is_reading(request)) {
@@ -62,6 +66,9 @@ void route_abort(struct kndl_web_request *request, void *data)
         break;
     case REQUEST_UPGRADE:
         upgrade_abort((struct upgrade *)base);
+        break;
+    case REQUEST_RUNNER:
+        runner_abort((struct runner_request *)base);
         break;
     }
 }
