@@ -43,6 +43,8 @@ plan_write() {
   plan_servers
   peers_plan
   for service in "${SERVICES[@]}"; do
+    # A Runner that nobody registered yet has nothing to come with.
+    [ "$service" != runner-agent ] || runner_is_registered || continue
     [ ! -x "$DEV_BUILD/bin/$service" ] || service_plan "$service"
   done
   plan_end

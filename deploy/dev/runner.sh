@@ -41,14 +41,63 @@ runner_unmount() {
   ! mountpoint -q "$RUN_DIR/runner" || fail "$RUN_DIR/runner is still mounted"
 }
 
-runner_id() { cat "$DEV_DIR/nats/runner-id"; }
+# What the Owner was shown when this Runner was registered.
+runner_token_file() { printf '%s\n' "$DEV_DIR/keys/runner-token"; }
+
+runner_is_registered() { [ -s "$(runner_token_file)" ]; }
+
+# runner_request METHOD JQ-ARGUMENTS… : as the Owner's browser, with the cookies of $jar.
+runner_request() {
+  jq -n --arg id "$(new_password)" "${@:2}" |
+    hub_post "/kndl.sessions.v1.RunnersService/$1" -b "$jar"
+}
+
+# Registers this machine's Runner, as the Owner does on the Runners page. One that the Hub already
+# knows (its token was lost, or it is older than tokens) gets a new token: its Sessions are on it.
+runner_register() {
+  local jar=$DEV_DIR/keys/cookies file answer id
+  file=$(runner_token_file)
+  step "registering the Runner of this machine"
+  (umask 077 && : >"$jar")
+  answer=$(jq -n --arg login "$DEV_LOGIN" '{login: $login, client: "web"}' |
+    hub_post /auth/dev -c "$jar") || fail "the Hub did not sign $DEV_LOGIN in: $answer"
+  answer=$(runner_request ListRunners '{}') || fail "the Hub does not list its Runners: $answer"
+  id=$(jq -r '.runners[0].id // empty' <<<"$answer")
+  if [ -n "$id" ]; then
+    answer=$(runner_request RotateRunnerToken --arg runner "$id" '{requestId: $id, runnerId: $runner}')
+  else
+    answer=$(runner_request RegisterRunner '{requestId: $id, name: "this machine"}')
+  fi || {
+    rm -f "$jar"
+    fail "the Hub did not register the Runner: $answer"
+  }
+  (umask 077 && jq -j .token <<<"$answer" >"$file.new")
+  mv "$file.new" "$file"
+  printf '{}' | hub_post /auth/signout -b "$jar" >/dev/null || true
+  rm -f "$jar"
+}
+
+# The Runner comes last where it had to be registered first: until then it is not in the plan.
+runner_start() {
+  [ -x "$DEV_BUILD/bin/api-gateway" ] || return 0
+  ! runner_is_registered || return 0
+  if [ "${KNDL_DEV_LOGIN:-}" = off ]; then
+    say "no Runner yet: register one on the Runners page, put its token into"
+    say "  $(runner_token_file) (mode 0600), and run ./dev up again"
+    return 0
+  fi
+  runner_register
+  NATS_IS_NEW=
+  plan_write
+  supervisor_apply
+}
 
 runner_env() {
   local allow=$PEER_ADDRESS:80
   [ "$MODE" = real ] || allow=$PEER_ADDRESS:443,$allow
   plan_env "PATH=$CLEAN_PATH" "RUNNER_NATS_URL=nats://127.0.0.1:$PORT_NATS" \
-    "RUNNER_NATS_CREDS_FILE=$DEV_DIR/nats/creds/runner.creds" \
-    "RUNNER_ID=$(runner_id)" "RUNNER_HOME=$RUN_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
+    "RUNNER_HUB_URL=$HUB_URL" "RUNNER_TOKEN_FILE=$(runner_token_file)" \
+    "RUNNER_HOME=$RUN_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
     "RUNNER_SANDBOX_ALLOW=$allow" "RUNNER_MOD_DIR=$KNDL_ROOT/mod" \
     "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" RUNNER_SANDBOX_UID_RANGES=300 "RUNNER_NAME_PREFIX=$NAME"
   plan_line grace 20

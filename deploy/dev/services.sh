@@ -40,6 +40,7 @@ services_prepare() {
       give_file "$service" "$DEV_DIR/nats/creds/$(nats_user "$service").creds" nats.creds
   done
   give_file sessions "$DEV_DIR/keys/postgres-sessions" pgpass
+  give_file sessions "$DEV_DIR/nats/creds/runner-signing.seed" runner-signing.seed
   give_file secrets "$DEV_DIR/keys/postgres-secrets" pgpass
   give_file secrets "$DEV_DIR/keys/secrets-key" key
   give_file repo-access "$DEV_DIR/keys/postgres-repo_access" pgpass
@@ -72,7 +73,11 @@ dev_login_env() { if [ "$DEV_LOGIN" = off ]; then echo 0; else echo 1; fi; }
 
 service_env() {
   case $1 in
-  sessions) plan_env "HUB_DATABASE_URL=$(database_url "$1")" ;;
+  sessions)
+    plan_env "HUB_DATABASE_URL=$(database_url "$1")" \
+      "HUB_RUNNER_SIGNING_KEY_FILE=$RUN_DIR/$1/runner-signing.seed" \
+      "HUB_NATS_ACCOUNT=$(cat "$DEV_DIR/nats/account")"
+    ;;
   secrets)
     plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_SECRETS_KEY_FILE=$RUN_DIR/$1/key"
     ;;

@@ -38,6 +38,7 @@ changed_programs() {
   for service in "${SERVICES[@]}"; do
     file=$DEV_BUILD/bin/$service
     [ -x "$file" ] || continue
+    [ "$service" != runner-agent ] || runner_is_registered || continue
     [ -z "$NATS_IS_NEW" ] && cmp -s "$DEV_DIR/run/started/$service" <(stat -c '%i %Y %s' "$file") ||
       printf '%s\n' "$service"
   done

@@ -54,6 +54,7 @@ dev_up() {
   write_facts
   wait_ready
   sign_in
+  runner_start
   say "kndl is ready: $HUB_URL"
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/nkey.h"
 #include "kndl/permissions.h"
@@ -160,34 +159,13 @@ static int write_runner(const struct plan *plan, const struct keys *keys, const 
     return write_creds(plan, &keys->runner_signer, &claims, file, "runner", err);
 }
 
-/* The first Runner's id, kept once made. */
-static int keep_runner_id(const struct plan *plan, char id[KNDL_ID_SIZE], struct kndl_error *err)
-{
-    char path[PATH_BYTES];
-    FILE *file = fopen(path_of(plan, path, "runner-id"), "re");
-
-    if (file == NULL) {
-        kndl_id_new(id);
-        return files_write(path, 0644, owner_of(plan, "runner"), kndl_slice_of(id), err);
-    }
-    size_t size = fread(id, 1, KNDL_ID_CHARS, file);
-    fclose(file);
-    id[size] = '\0';
-    if (!kndl_id_is_valid(id))
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "%s does not hold an id", path);
-    return 0;
-}
-
 static int write_users(const struct plan *plan, const struct keys *keys, struct kndl_error *err)
 {
-    char id[KNDL_ID_SIZE];
     char file[128];
 
     for (size_t i = 0; kndl_bus_users[i] != NULL; i++)
         if (write_service(plan, keys, kndl_bus_users[i], err) < 0)
             return -1;
-    if (keep_runner_id(plan, id, err) < 0 || write_runner(plan, keys, id, "runner", err) < 0)
-        return -1;
     for (size_t i = 0; i < plan->runner_count; i++) {
         snprintf(file, sizeof file, "runner-%s", plan->runners[i]);
         if (write_runner(plan, keys, plan->runners[i], file, err) < 0)

@@ -11,12 +11,13 @@
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "kndl/version.h"
 #include "runner.h"
 #include "session.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
 
-enum { PERIOD_MS = 5000, SOON_MS = 500, PROTOCOL = 1 };
+enum { PERIOD_MS = 5000, SOON_MS = 500 };
 
 struct attend {
     struct runner *runner;
@@ -24,6 +25,7 @@ struct attend {
     struct hub_ask *ask;
     char hostname[256];
     bool was_heard;
+    bool is_refused;
 };
 
 static void answered(void *data, const struct kndl_error *err, const ProtobufCMessage *response)
@@ -33,9 +35,17 @@ static void answered(void *data, const struct kndl_error *err, const ProtobufCMe
 
     attend->ask = NULL;
     if (response == NULL) {
-        if (attend->was_heard || err->code == KNDL_FAILED_PRECONDITION)
+        bool is_refusal =
+            err->code == KNDL_FAILED_PRECONDITION || err->code == KNDL_PERMISSION_DENIED;
+
+        if (is_refusal && !attend->is_refused)
+            kndl_log(KNDL_ERROR, "the Hub turns this Runner away", KNDL_STR("why", err->message));
+        else if (attend->was_heard && !is_refusal)
             kndl_log(KNDL_WARNING, "the Hub does not answer", KNDL_STR("why", err->message));
         attend->was_heard = false;
+        attend->is_refused = is_refusal;
+        if (is_refusal)
+            return; /* asked again in its time */
         /* The first answer after a gap matters: Sessions are Frozen until then. */
         kndl_timer_start(attend->timer, SOON_MS, PERIOD_MS);
         return;
@@ -43,6 +53,7 @@ static void answered(void *data, const struct kndl_error *err, const ProtobufCMe
     if (!attend->was_heard)
         kndl_log(KNDL_INFO, "the Hub is there", KNDL_STR("runner", attend->runner->id));
     attend->was_heard = true;
+    attend->is_refused = false;
     for (size_t i = 0; i < answer->n_stop_session_ids; i++) {
         struct session *session = session_find(attend->runner, answer->stop_session_ids[i]);
 
@@ -66,8 +77,8 @@ static void tell(void *data)
     if (attend->ask != NULL)
         return;
     request.instance_id = runner->instance_id;
-    request.protocol = PROTOCOL;
-    request.version = (char *)"1";
+    request.protocol = RUNNER_PROTOCOL;
+    request.version = (char *)KNDL_VERSION;
     request.seal_key = (ProtobufCBinaryData){sizeof runner->seal_public, runner->seal_public};
     request.backend = (char *)"namespace";
     request.now_ms = kndl_clock_wall_ms();

@@ -18,6 +18,7 @@
 #include "attend.h"
 #include "child.h"
 #include "commands.h"
+#include "credential.h"
 #include "disk.h"
 #include "hub.h"
 #include "kndl/buf.h"
@@ -33,8 +34,6 @@
 
 static const struct kndl_env runner_env[] = {
     {"RUNNER_NATS_URL", "nats://127.0.0.1:4222", "where the Hub's NATS is"},
-    {"RUNNER_NATS_CREDS_FILE", NULL, "this Runner's credentials"},
-    {"RUNNER_ID", NULL, "this Runner's id, as its credentials name it"},
     {"RUNNER_PROXY_PORT", "", "the older name of RUNNER_RELAY_PORT"},
     {"RUNNER_MOD_DIR", NULL, "folder with hub-link and hub-link-commands"},
     {"RUNNER_SANDBOX_MAX_CPUS", "0", "the most CPUs of a Sandbox; 0: two"},
@@ -127,7 +126,6 @@ static int read_settings(struct runner *runner, struct kndl_error *err)
     runner->max_cpus = (int32_t)cpus;
     runner->max_memory_mib = (int32_t)memory;
     runner->relay_port = (int)port;
-    runner->id = kndl_env_get("RUNNER_ID");
     runner->home = kndl_env_get("RUNNER_HOME");
     runner->mod_dir = kndl_env_get("RUNNER_MOD_DIR");
     if (runner->home[0] != '/')
@@ -139,9 +137,10 @@ static int read_settings(struct runner *runner, struct kndl_error *err)
 
 static int connect_bus(struct runner *runner, struct kndl_error *err)
 {
+    struct kndl_bus_signer signer = credential_signer(runner->credential);
     struct kndl_bus_options options = {
         .url = kndl_env_get("RUNNER_NATS_URL"),
-        .creds_file = kndl_env_get("RUNNER_NATS_CREDS_FILE"),
+        .signer = &signer,
         .user = "runner",
         .runner_id = runner->id,
         .send_asap = true,
@@ -165,7 +164,11 @@ static int run(struct kndl_error *err)
 
     if (kndl_env_load(sandbox_env, err) < 0 || kndl_env_load(runner_env, err) < 0 ||
         read_settings(&runner, err) < 0 || kndl_crypt_init(err) < 0 ||
-        load_seal_key(&runner, err) < 0 || connect_bus(&runner, err) < 0)
+        kndl_env_load(credential_env, err) < 0 || load_seal_key(&runner, err) < 0 ||
+        credential_open(&runner.credential, err) < 0)
+        return -1;
+    runner.id = credential_runner_id(runner.credential);
+    if (connect_bus(&runner, err) < 0)
         return -1;
     kndl_id_new(runner.instance_id);
     runner.time_zone = time_zone(zone);
@@ -187,6 +190,7 @@ static int run(struct kndl_error *err)
     attend_free(runner.attend);
     session_free_all(&runner);
     kndl_bus_close(runner.bus);
+    credential_close(runner.credential);
     sandbox_host_free(runner.sandboxes);
     children_free(runner.children);
     disk_free(runner.disk);
@@ -205,6 +209,7 @@ int main(int argc, char **argv)
     if (verb_main(argc, argv, &status))
         return status;
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        kndl_env_print(credential_env, stdout);
         kndl_env_print(runner_env, stdout);
         kndl_env_print(sandbox_env, stdout);
         return 0;

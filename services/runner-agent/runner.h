@@ -9,6 +9,7 @@
 
 struct attend;
 struct children;
+struct credential;
 struct disk;
 struct hub;
 struct kndl_bus;
@@ -16,8 +17,12 @@ struct kndl_loop;
 struct sandbox_host;
 struct session;
 
+/* What this Runner speaks with the Hub; another one is turned away. */
+enum { RUNNER_PROTOCOL = 1 };
+
 struct runner {
     struct kndl_loop *loop;
+    struct credential *credential;
     struct kndl_bus *bus;
     struct hub *hub;
     struct disk *disk;

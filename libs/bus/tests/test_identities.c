@@ -1,7 +1,9 @@
 /* What kndl-init makes and what sessions mints with its signing key, on a real nats-server. */
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kndl/bus.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
 #include "kndl/nkey.h"
@@ -111,6 +114,72 @@ static void credentials_end(void **unused)
     assert_true(wire_is_refused(kndl_test_nats()->url, mint(claims)));
 }
 
+/* What a Runner gives its bus: JWTs that last two seconds each, for one key. */
+struct short_lived {
+    struct kndl_nkey user;
+    atomic_int asked;
+};
+
+static char *give_short_jwt(void *data)
+{
+    struct short_lived *runner = data;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf jwt = {0};
+    struct kndl_nkey signer;
+    struct kndl_error err;
+    char seed[128];
+    char account[128];
+
+    read_line("creds/runner-signing.seed", seed, sizeof seed);
+    read_line("account", account, sizeof account);
+    assert_int_equal(kndl_nkey_from_seed(kndl_slice_of(seed), &signer, &err), 0);
+    kndl_jwt_user(&signer,
+                  &(struct kndl_user_claims){.name = "r1",
+                                             .user_public = runner->user.public,
+                                             .issuer_account = account,
+                                             .expires_at_ms = kndl_clock_wall_ms() + 2000},
+                  &jwt);
+    kndl_nkey_done(&signer);
+    atomic_fetch_add(&runner->asked, 1);
+    return kndl_buf_take(&jwt);
+}
+
+static void sign_short(void *data, struct kndl_slice nonce, uint8_t ret_signature[64])
+{
+    struct short_lived *runner = data;
+
+    kndl_nkey_sign(&runner->user, nonce, ret_signature);
+}
+
+/* The server ends the connection with the JWT; the bus comes back with the next one. */
+static void a_runner_outlives_its_credentials(void **unused)
+{
+    struct short_lived runner = {0};
+    struct kndl_bus_signer signer = {give_short_jwt, sign_short, &runner};
+    struct kndl_error err = {0};
+    struct kndl_bus *bus;
+
+    (void)unused;
+    kndl_nkey_new(KNDL_NKEY_USER, &runner.user);
+    if (kndl_bus_open(&(struct kndl_bus_options){.url = kndl_test_nats()->url,
+                                                 .signer = &signer,
+                                                 .user = "runner",
+                                                 .runner_id = "r1"},
+                      &bus, &err) < 0)
+        fail_msg("%s", err.message);
+    int first = atomic_load(&runner.asked);
+    for (int renewals = 1; renewals <= 2; renewals++) {
+        int64_t until_ms = kndl_clock_ms() + 30000;
+
+        while (atomic_load(&runner.asked) < first + renewals || !kndl_bus_is_connected(bus)) {
+            if (kndl_clock_ms() > until_ms)
+                fail_msg("the bus did not come back with newer credentials");
+            sched_yield();
+        }
+    }
+    kndl_bus_close(bus);
+    kndl_nkey_done(&runner.user);
+}
+
 static void run_init(void)
 {
     pid_t pid = fork();
@@ -127,19 +196,18 @@ static void run_init(void)
 
 static void a_repeat_keeps_keys_and_its_users_are_let_in(void **unused)
 {
-    static const char *const kept[] = {
-        "account",           "runner-id",        "keys/operator.seed",
-        "keys/account.seed", "keys/system.seed", "creds/runner-signing.seed"};
-    char before[6][128], after[128], path[512];
+    static const char *const kept[] = {"account", "keys/operator.seed", "keys/account.seed",
+                                       "keys/system.seed", "creds/runner-signing.seed"};
+    char before[5][128], after[128], path[512];
     struct stat status;
 
     (void)unused;
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 5; i++)
         read_line(kept[i], before[i], sizeof before[i]);
     kndl_test_nats_kill();
     run_init();
     kndl_test_nats_start();
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 5; i++) {
         read_line(kept[i], after, sizeof after);
         assert_string_equal(before[i], after);
     }
@@ -149,7 +217,7 @@ static void a_repeat_keeps_keys_and_its_users_are_let_in(void **unused)
         assert_int_equal(status.st_mode & 0777, 0600);
         wire_close(wire_open(kndl_test_nats()->url, path));
     }
-    snprintf(path, sizeof path, "%s/creds/runner.creds", kndl_test_nats()->dir);
+    snprintf(path, sizeof path, "%s/creds/runner-r1.creds", kndl_test_nats()->dir);
     wire_close(wire_open(kndl_test_nats()->url, path));
 }
 
@@ -160,6 +228,7 @@ int main(void)
         cmocka_unit_test(the_signing_key_mints_runners_only),
         cmocka_unit_test(a_runner_named_like_a_pattern_is_never_minted),
         cmocka_unit_test(credentials_end),
+        cmocka_unit_test(a_runner_outlives_its_credentials),
         cmocka_unit_test(a_repeat_keeps_keys_and_its_users_are_let_in),
     };
 

@@ -53,7 +53,7 @@ const char *kndl_test_database(void);
  */
 struct kndl_test_nats {
     const char *url;
-    const char *dir; /* creds/<user>.creds, runner-id, creds/runner-r1.creds and runner-r2.creds */
+    const char *dir; /* creds/<user>.creds, creds/runner-r1.creds and runner-r2.creds */
 };
 const struct kndl_test_nats *kndl_test_nats(void);
 

@@ -1,0 +1,33 @@
+#pragma once
+
+/*
+ * What lets this Runner onto the Hub's NATS: an nkey of its own, made at the start and never
+ * written, and a JWT for it, which the Hub gives for RUNNER_TOKEN and which lasts an hour.
+ *
+ * A thread of its own renews it well before it ends (docs/adr/0017). NATS ends the connection when
+ * the JWT does; the next one begins with the newer, and what was asked in between is asked again.
+ * The token's file is read anew each time, so that a rotated one takes effect by being put there.
+ */
+
+#include "kndl/env.h"
+#include "kndl/error.h"
+
+struct credential;
+struct kndl_bus_signer;
+
+/* RUNNER_HUB_URL, RUNNER_TOKEN_FILE, RUNNER_TOKEN. */
+extern const struct kndl_env credential_env[];
+
+/*
+ * Waits while the Hub is away. Fails with KNDL_UNAUTHENTICATED if it does not know the token, with
+ * KNDL_FAILED_PRECONDITION if this Runner and the Hub do not fit; the messages say what to do.
+ */
+int credential_open(struct credential **ret_credential, struct kndl_error *err);
+/* The bus must be closed before. */
+void credential_close(struct credential *credential);
+
+/* Who this Runner is, as the Hub said; lives as long as the credential. */
+const char *credential_runner_id(const struct credential *credential);
+
+/* For kndl_bus_open(). */
+struct kndl_bus_signer credential_signer(struct credential *credential);
