@@ -25,7 +25,7 @@
 #include "uid_range.h"
 #include "verbs.h"
 
-enum { MOUNTS_MAX = 48, OWN_BINDS = 3, OWN_TMPFS = 3 };
+enum { MOUNTS_MAX = 48, OWN_BINDS = 4, OWN_TMPFS = 3 };
 
 /* What a start gathers on its way to config.json. */
 struct boot {
@@ -127,6 +127,18 @@ static int add_hosts(struct boot *boot, struct kndl_error *err)
     return add_file(boot, hosts.data, hosts.size, "/etc/hosts", 0644, err);
 }
 
+/* The image's own, and what a token brings along (launcher/git_access.c). */
+static int add_gitconfig(struct boot *boot, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf config = {0};
+
+    image_read(boot->image, "/etc/gitconfig", &config);
+    if (config.size > 0 && config.data[config.size - 1] != '\n')
+        kndl_buf_append_char(&config, '\n');
+    kndl_buf_append_text(&config, "[include]\n\tpath = /run/kndl/gitconfig\n");
+    return add_file(boot, config.data, config.size, "/etc/gitconfig", 0644, err);
+}
+
 static int add_own(struct boot *boot, struct kndl_error *err)
 {
     static const char resolver[] = "nameserver 10.77.0.1\n";
@@ -137,7 +149,8 @@ static int add_own(struct boot *boot, struct kndl_error *err)
     add_tmpfs(boot, "/tmp", 1024, 01777);
     if (!program_find("catatonit", init, sizeof init))
         return kndl_fail(err, KNDL_FAILED_PRECONDITION, "catatonit is missing: install it");
-    if (add_bind(boot, init, "/.kndl-init", false, true, err) < 0 || add_hosts(boot, err) < 0)
+    if (add_bind(boot, init, "/.kndl-init", false, true, err) < 0 || add_hosts(boot, err) < 0 ||
+        add_gitconfig(boot, err) < 0)
         return -1;
     return add_file(boot, resolver, strlen(resolver), "/etc/resolv.conf", 0644, err);
 }

@@ -83,6 +83,7 @@ void session_forget(struct session *session)
     relay_close(kndl_steal(&session->relay));
     tmux_free(kndl_steal(&session->tmux));
     kndl_timer_free(kndl_steal(&session->timer));
+    kndl_timer_free(kndl_steal(&session->git_timer));
     forward_free(kndl_steal(&session->forward));
     deltas_free(kndl_steal(&session->deltas));
     claude_reader_free(kndl_steal(&session->reader));

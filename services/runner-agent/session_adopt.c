@@ -36,6 +36,7 @@ static void adopted(struct session *session, const char *note, const struct kndl
     }
     session_take_mod_token(session, issued->token);
     session_set_phase(session, SESSION_RUNNING);
+    session_keep_git(session);
     kndl_log(KNDL_INFO, "a run was taken back", KNDL_STR("session", session->id));
 }
 

@@ -83,6 +83,8 @@ struct session {
     bool has_window;          /* Claude Code's */
     char pane[16];            /* "%1" */
     struct kndl_timer *timer; /* of the step or of the end, one at a time */
+    struct kndl_timer *git_timer;
+    bool is_without_git; /* said in the log */
     unsigned tries;
     bool is_cloning;     /* a child writes into the Workspace: an end waits for it */
     bool is_capturing;   /* tmux is asked for the last screen */
@@ -187,6 +189,11 @@ void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size
 /* Spools Events of our own, or of the transcript. */
 void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count);
 void session_note(struct session *session, const char *code, const char *text);
+
+/* --- session_git.c */
+
+/* The Sandbox runs: from here on it has a git token where there is one to be had (GI-02). */
+void session_keep_git(struct session *session);
 
 /* --- session_end.c */
 

@@ -34,6 +34,7 @@ static void sandbox_started(void *data, const struct sandbox_answer *answer)
         session_fail(session, "sandbox_failed", "The relay in the Sandbox does not listen. Retry.");
         return;
     }
+    session_keep_git(session);
     session_start_claude(session);
 }
 

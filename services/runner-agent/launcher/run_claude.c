@@ -9,6 +9,7 @@
  *   run-claude --wait          returns once Claude Code is gone, 1 after ten seconds
  *   run-claude --session-token prints Claude Code's KNDL_MOD_TOKEN=…, for a Runner that
  *                              started again; nothing else of its environment leaves
+ *   run-claude --take-git-token, --git-credential   git_access.h
  *
  * All of it runs inside the Sandbox, whose root may change anything here: it decides nothing.
  */
@@ -24,6 +25,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "git_access.h"
 
 #define ENV_FILE "/run/kndl/env"
 #define PID_FILE "/run/kndl/claude.pid"
@@ -236,6 +239,10 @@ int main(int argc, char **argv)
         return wait_for_end();
     if (argc == 2 && strcmp(argv[1], "--session-token") == 0)
         return print_session_token();
+    if (argc == 2 && strcmp(argv[1], "--take-git-token") == 0)
+        return git_take_token();
+    if (argc == 3 && strcmp(argv[1], "--git-credential") == 0)
+        return git_give_credential(argv[2]);
     if (argc < 2)
         return 2;
     return start(argv + 1);
