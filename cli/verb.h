@@ -41,6 +41,7 @@ extern const struct verb verb_members;
 extern const struct verb verb_new;
 extern const struct verb verb_prompt;
 extern const struct verb verb_repos;
+extern const struct verb verb_runners;
 extern const struct verb verb_resume;
 extern const struct verb verb_show;
 extern const struct verb verb_sleep;
