@@ -13,6 +13,7 @@ const NewSession = lazy(async () => ({ default: (await import('@/features/sessio
 const SetupTokenPage = lazy(async () => ({
   default: (await import('@/features/secrets/setup-token-page')).SetupTokenPage,
 }))
+const RunnersPage = lazy(async () => ({ default: (await import('@/features/runners/runners-page')).RunnersPage }))
 
 const VariablesPage = lazy(async () => ({
   default: (await import('@/features/secrets/variables-page')).VariablesPage,
@@ -104,6 +105,15 @@ const members = createRoute({
   },
 })
 
+const runners = createRoute({
+  getParentRoute: () => root,
+  path: '/runners',
+  component: function Runners() {
+    const me = useMe()
+    return <InPage>{me.data != null && <RunnersPage isOwner={me.data.isOwner} />}</InPage>
+  },
+})
+
 const signIns = createRoute({
   getParentRoute: () => root,
   path: '/sign-ins',
@@ -125,7 +135,7 @@ const device = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, fresh, session, setupToken, variables, members, signIns, device]),
+  routeTree: root.addChildren([home, fresh, session, setupToken, variables, members, signIns, device, runners]),
   scrollRestoration: false,
 })
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, Outlet, useMatchRoute } from '@tanstack/react-router'
-import { Braces, KeyRound, Laptop, LogOut, Monitor, Moon, Plus, Sun, Users, type LucideIcon } from 'lucide-react'
+import { Braces, KeyRound, Laptop, LogOut, Monitor, Moon, Plus, Server, Sun, Users, type LucideIcon } from 'lucide-react'
 
 import { useMe } from '@/features/auth/api/whoami'
 import { useSignOut } from '@/features/auth/api/sign-in'
@@ -31,7 +31,7 @@ function ThemeButton() {
   )
 }
 
-function IconLink({ to, label, icon: Icon }: { to: '/members' | '/variables' | '/sign-ins' | '/setup-token'; label: string; icon: LucideIcon }) {
+function IconLink({ to, label, icon: Icon }: { to: '/members' | '/runners' | '/variables' | '/sign-ins' | '/setup-token'; label: string; icon: LucideIcon }) {
   return (
     <Link
       to={to}
@@ -64,6 +64,7 @@ function Sidebar({ login }: { login: string }) {
         <span className="min-w-0 flex-1 truncate px-2 text-muted">{login}</span>
         <IconLink to="/variables" label="Variables" icon={Braces} />
         <IconLink to="/members" label="Members" icon={Users} />
+        <IconLink to="/runners" label="Runners" icon={Server} />
         <IconLink to="/sign-ins" label="Where you are signed in" icon={Laptop} />
         <IconLink to="/setup-token" label="Setup token" icon={KeyRound} />
         <ThemeButton />

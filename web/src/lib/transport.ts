@@ -4,6 +4,7 @@ import { createConnectTransport } from '@connectrpc/connect-web'
 
 import { RepoAccessService } from '@/gen/kndl/repo_access/v1/repo_access_service_pb'
 import { SecretsService } from '@/gen/kndl/secrets/v1/secrets_service_pb'
+import { RunnersService } from '@/gen/kndl/sessions/v1/runners_service_pb'
 import { SessionsService } from '@/gen/kndl/sessions/v1/sessions_service_pb'
 
 const transport = createConnectTransport({
@@ -13,6 +14,7 @@ const transport = createConnectTransport({
 })
 
 export const sessions = createClient(SessionsService, transport)
+export const runners = createClient(RunnersService, transport)
 export const secrets = createClient(SecretsService, transport)
 export const repoAccess = createClient(RepoAccessService, transport)
 
