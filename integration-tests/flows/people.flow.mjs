@@ -66,6 +66,7 @@ test('AC-01, AC-02: the Setup link makes the Owner; strangers are refused alike'
   assert.equal(back.status, 303);
   assert.equal(back.headers.location, '/members');
   assert.equal((await ada.people('WhoAmI')).body.person.isOwner, true);
+  await kndl.registerRunner(ada.cookie);
   await isRefused(await new Visitor(kndl).signIn('stranger', { secret }));
   assert.equal(fs.existsSync(path.join(kndl.facts.run_dir, 'setup/link')), false);
   const logs = fs.readdirSync(path.join(kndl.dir, 'log'))

@@ -249,6 +249,19 @@ export class Kndl {
     if (answer.status !== 200) throw new Error(`${method}: ${JSON.stringify(answer)}`);
   }
 
+  // Without dev login ./dev up has no Owner to register the Runner as: theirs is `cookie`.
+  async registerRunner(cookie) {
+    const answer = await this.browse(cookie, 'kndl.sessions.v1.RunnersService/RegisterRunner',
+      { requestId: crypto.randomUUID(), name: 'this machine' });
+    if (answer.status !== 200) throw new Error(`RegisterRunner: ${JSON.stringify(answer)}`);
+    await this.giveRunnerToken(answer.body.token);
+  }
+
+  async giveRunnerToken(token) {
+    fs.writeFileSync(path.join(this.dir, 'keys/runner-token'), token, { mode: 0o600 });
+    await this.up();
+  }
+
   token() {
     return JSON.parse(fs.readFileSync(path.join(this.dir, 'cli.json'), 'utf8')).token;
   }

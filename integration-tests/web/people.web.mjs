@@ -61,6 +61,20 @@ test('AC-01, AC-02: the Setup link makes the Owner', async () => {
   assert.equal(new URL(ada.page.url()).hash, '');
 });
 
+test('the Owner registers a Runner, whose token is shown once', async () => {
+  await ada.page.goto('/runners');
+  await ada.page.getByText('There is no Runner yet').waitFor();
+  await ada.page.getByLabel('Register a Runner').fill('this machine');
+  await ada.page.getByRole('button', { name: 'Register', exact: true }).click();
+  const token = (await ada.page.getByTestId('runner-token').textContent()).trim();
+  assert.match(token, /^kndl_run_/);
+  await ada.page.getByText('has not been here yet').waitFor();
+  await kndl.giveRunnerToken(token);
+  await ada.page.goto('/runners');
+  await ada.page.getByText('connected', { exact: true }).waitFor();
+  await ada.screenshot('runners');
+});
+
 test('AC-01: who has no Invite is told that the Hub is invite-only, and nothing else', async () => {
   const stranger = await open(PHONE);
   await stranger.page.goto('/');
