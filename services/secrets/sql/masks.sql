@@ -21,8 +21,10 @@ ON CONFLICT (session_id) DO UPDATE SET
 RETURNING mask_version, phase, run;
 
 -- name: remove_masks
--- $1 Session, $2 run: what joined in it or before goes.
-DELETE FROM mask WHERE session_id = $1 AND run <= $2;
+-- $1 Session, $2 run: what joined in it or before goes. A Sandbox's git token outlives its run at
+-- GitHub and may be in the Workspace: it stays, current and previous, until the Session is purged.
+DELETE FROM mask
+WHERE session_id = $1 AND run <= $2 AND (name <> 'git_token' OR $2 = 9223372036854775807);
 
 -- name: find_mask
 -- $1 Session, $2 name. The current one: version, sealed. No row: none.

@@ -399,6 +399,22 @@ static void the_masks_of_a_run_go_when_it_is_settled_and_those_of_the_creator_st
     assert_false(fetch(f, runner, 2));
 }
 
+/* GitHub takes it for an hour, whatever the Session does, and the Workspace may hold it: GI-05. */
+static void gi_05_git_tokens_stay_masked_past_their_run_current_and_previous(void **state)
+{
+    struct fixture *f = *state;
+
+    assign(f, 1, PHASE(STARTING));
+    assert_true(put_mask(f, "git_token", "ghs_first"));
+    assign(f, 1, PHASE(SETTLED));
+    assert_masks(f, "ghs_first");
+    assign(f, 2, PHASE(STARTING));
+    assert_true(put_mask(f, "git_token", "ghs_second"));
+    assert_masks(f, "ghs_first ghs_second");
+    assign(f, 2, PHASE(PURGED));
+    assert_false(get_masks(f, of_session(f)));
+}
+
 static void a_redactor_gets_the_set_of_an_assigned_run_alone(void **state)
 {
     struct fixture *f = *state;
@@ -598,6 +614,7 @@ int main(void)
         TEST(rd_02_current_and_previous_are_masked_and_older_ones_are_not),
         TEST(rd_02_a_replaced_token_is_masked_while_a_session_that_started_with_it_runs),
         TEST(the_masks_of_a_run_go_when_it_is_settled_and_those_of_the_creator_stay),
+        TEST(gi_05_git_tokens_stay_masked_past_their_run_current_and_previous),
         TEST(a_redactor_gets_the_set_of_an_assigned_run_alone),
         TEST(before_there_is_a_session_the_creators_values_are_masked),
         TEST(a_foreign_runner_adds_no_mask),
