@@ -54,6 +54,7 @@ runner_request() {
 
 # Registers this machine's Runner, as the Owner does on the Runners page. One that the Hub already
 # knows (its token was lost, or it is older than tokens) gets a new token: its Sessions are on it.
+# shellcheck disable=SC2016 # the names in quotes are jq's
 runner_register() {
   local jar=$DEV_DIR/keys/cookies file answer id
   file=$(runner_token_file)
