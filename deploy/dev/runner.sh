@@ -91,6 +91,7 @@ runner_start() {
   NATS_IS_NEW=
   plan_write
   supervisor_apply
+  wait_ready
 }
 
 runner_env() {

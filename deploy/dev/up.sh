@@ -78,7 +78,7 @@ wait_ready() {
     if answer=$(curl -sS --noproxy '*' --max-time 5 "$HUB_URL/health" 2>&1) &&
       [ "$(jq -r '.ready' <<<"$answer" 2>/dev/null)" = true ]; then
       lacks=$(jq -r '.reasons | join("; ")' <<<"$answer")
-      [ -n "$lacks" ] || return 0
+      [ -n "$lacks" ] && runner_is_registered || return 0
       seen_ready=$((seen_ready + 1))
       [ "$seen_ready" -lt 25 ] || {
         say "The Hub is up, but $lacks"
