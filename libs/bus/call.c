@@ -9,7 +9,7 @@
 #include "kndl/guard.h"
 #include "subject.h"
 
-enum { CALL_MS_MAX = 10000 };
+enum { CALL_MS_MAX = 10000, PLACE_MS_MAX = 50 };
 
 /* A worker that waits. The answer is copied into its arena while it sleeps. */
 struct waiter {
@@ -61,31 +61,41 @@ static int wait_for_answer(struct kndl_bus *bus, const struct kndl_request *requ
     return status;
 }
 
-/* Counts a worker in; refuses if half of them wait for that target already. */
-static int begin_wait(struct kndl_bus *bus, const char *name, struct target **ret_target,
-                      struct kndl_error *err)
+/* Where this worker is counted, with the lock held; NULL: half of them wait for that target. */
+static struct target *find_place(struct kndl_bus *bus, const char *name)
 {
     struct target *target = NULL;
-    bool is_full = false;
 
-    pthread_mutex_lock(&bus->lock);
     for (size_t i = 0; i < KNDL_TARGETS_MAX; i++) {
         struct target *at = &bus->targets[i];
-        if (at->waiting > 0 && strcmp(at->name, name) == 0) {
-            target = at;
-            break;
-        }
+        if (at->waiting > 0 && strcmp(at->name, name) == 0)
+            return at->waiting < bus->waits_max ? at : NULL;
         if (at->waiting == 0 && target == NULL)
             target = at;
     }
-    if (target == NULL || target->waiting >= bus->waits_max) {
-        is_full = true;
-    } else {
+    return target;
+}
+
+/*
+ * Counts a worker in. Where half of them wait for that target already, one of those is mostly back
+ * in a millisecond: only a target that is really slow is refused.
+ */
+static int begin_wait(struct kndl_bus *bus, const char *name, struct target **ret_target,
+                      struct kndl_error *err)
+{
+    struct timespec until = kndl_wait_until(PLACE_MS_MAX);
+    struct target *target;
+
+    pthread_mutex_lock(&bus->lock);
+    while ((target = find_place(bus, name)) == NULL)
+        if (pthread_cond_timedwait(&bus->place_free, &bus->lock, &until) != 0)
+            break;
+    if (target != NULL) {
         snprintf(target->name, sizeof target->name, "%s", name);
         target->waiting++;
     }
     pthread_mutex_unlock(&bus->lock);
-    if (is_full)
+    if (target == NULL)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s is slow to answer; try again", name);
     *ret_target = target;
     return 0;
@@ -95,6 +105,7 @@ static void end_wait(struct kndl_bus *bus, struct target *target)
 {
     pthread_mutex_lock(&bus->lock);
     target->waiting--;
+    pthread_cond_broadcast(&bus->place_free);
     pthread_mutex_unlock(&bus->lock);
 }
 

@@ -264,11 +264,13 @@ static struct kndl_bus *new_bus(const struct kndl_bus_options *options)
     bus->next_deadline_ms = INT64_MAX;
     pthread_mutex_init(&bus->lock, NULL);
     kndl_cond_init(&bus->changed);
+    kndl_cond_init(&bus->place_free);
     return bus;
 }
 
 static void free_bus(struct kndl_bus *bus)
 {
+    pthread_cond_destroy(&bus->place_free);
     pthread_cond_destroy(&bus->changed);
     pthread_mutex_destroy(&bus->lock);
     free(bus->inbox);

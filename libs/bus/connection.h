@@ -48,6 +48,7 @@ struct kndl_bus {
         char name[65];
         unsigned waiting;
     } targets[KNDL_TARGETS_MAX]; /* those with waiting 0 are free */
+    pthread_cond_t place_free;   /* one of them waits no more */
 };
 
 /* Fails whatever waits, because the connection is gone. */

@@ -92,7 +92,8 @@ int kndl_bus_post(struct kndl_bus *bus, const struct kndl_request *request, stru
  * Calls and waits, from a worker or task: actor, trace and what is left of the deadline are the
  * call's. The response is unpacked into call->arena. Fails into call->err with the answer's code;
  * KNDL_UNAVAILABLE if nobody serves it, KNDL_DEADLINE_EXCEEDED if no answer came (it may have
- * been done), KNDL_RESOURCE_EXHAUSTED at once if half of the workers wait for that service.
+ * been done), KNDL_RESOURCE_EXHAUSTED if half of the workers wait for that service
+ * and none of them is back within 50 ms.
  */
 int kndl_bus_call(struct kndl_bus *bus, struct kndl_call *call,
                   const ProtobufCServiceDescriptor *service, const char *method,

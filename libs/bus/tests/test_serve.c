@@ -469,6 +469,46 @@ static void half_of_the_workers_at_most_wait_for_one_service(void **unused)
     kndl_bus_close(bus);
 }
 
+static void *ask_often(void *data)
+{
+    struct kndl_bus *bus = data;
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_error reply = {0};
+    intptr_t refused = 0;
+
+    for (int i = 0; i < 100; i++) {
+        V1(MaskRequest) request = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
+        V1(MaskResponse) *response = NULL;
+        struct kndl_call call = {.arena = arena, .reply = &reply};
+
+        call.actor.id = "ada";
+        refused += KNDL_CALL(V1, Mask, kndl__redactor__v1__redactor_internal_service__descriptor,
+                             bus, &call, &request, &response) < 0;
+        kndl_arena_reset(arena);
+    }
+    kndl_arena_free(arena);
+    return (void *)refused;
+}
+
+/* As many at once as a team's browsers make. */
+static void a_service_that_answers_is_not_called_slow(void **unused)
+{
+    struct kndl_bus *bus = open_bus("sessions");
+    pthread_t workers[4];
+
+    (void)unused;
+    bus->waits_max = 1;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&workers[i], NULL, ask_often, bus), 0);
+    for (size_t i = 0; i < 4; i++) {
+        void *refused;
+
+        assert_int_equal(pthread_join(workers[i], &refused), 0);
+        assert_null(refused);
+    }
+    kndl_bus_close(bus);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +530,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_wait_while_a_worker_cannot_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(batches_of_a_session_keep_to_one_worker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_id_can_change_the_subject, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_service_that_answers_is_not_called_slow, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(half_of_the_workers_at_most_wait_for_one_service, set_up,
                                         tear_down),
     };
