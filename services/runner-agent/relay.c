@@ -347,6 +347,7 @@ int relay_open(const struct relay_options *options, struct relay **ret_relay,
     struct kndl_web_options web = {
         .listen_fd = options->listen_fd,
         .body_bytes_max = RELAY_BODY_BYTES_MAX,
+        .bodies_bytes_max = RELAY_BODIES_BYTES_MAX,
         .connections_max = CONNECTIONS_MAX,
         .data = relay,
         .on_request = on_request,

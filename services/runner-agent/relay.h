@@ -30,7 +30,11 @@ struct kndl_loop;
 struct relay;
 struct relay_held;
 
-enum { RELAY_BODY_BYTES_MAX = 4 * 1024 * 1024, RELAY_POLL_MS = 25 * 1000 };
+enum {
+    RELAY_BODY_BYTES_MAX = 4 * 1024 * 1024,
+    RELAY_BODIES_BYTES_MAX = 4 * RELAY_BODY_BYTES_MAX, /* of one Sandbox at once, else 503 */
+    RELAY_POLL_MS = 25 * 1000,
+};
 
 struct relay_options {
     struct kndl_loop *loop;

@@ -419,9 +419,49 @@ static void a_batch_whose_client_went_away_or_relay_closed_is_let_go(void **unus
     tear_down(&f);
 }
 
+/* Only says that it has a long body. */
+static int announce(const struct fixture *f)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)f->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char head[128];
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    snprintf(head, sizeof head,
+             "POST /mod/events HTTP/1.1\r\nhost: relay\r\ncontent-length: %d\r\n\r\n",
+             RELAY_BODY_BYTES_MAX);
+    assert_int_equal(write(fd, head, strlen(head)), strlen(head));
+    return fd;
+}
+
+/* One Sandbox cannot fill the memory of the Runner, which is its neighbours' too. */
+static void the_bodies_of_one_sandbox_have_a_limit(void **unused)
+{
+    enum { BODIES = RELAY_BODIES_BYTES_MAX / RELAY_BODY_BYTES_MAX };
+    int held[BODIES];
+    struct fixture f;
+    struct ask it;
+
+    (void)unused;
+    set_up(&f);
+    f.order = "{}";
+    for (size_t i = 0; i < BODIES; i++)
+        held[i] = announce(&f);
+    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
+    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 503);
+    for (size_t i = 0; i < BODIES; i++)
+        close(held[i]);
+    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
+    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 200);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bodies_of_one_sandbox_have_a_limit),
         cmocka_unit_test(re_02_without_a_live_token_everything_is_401),
         cmocka_unit_test(re_02_without_a_mod_token_it_is_503_with_retry_after),
         cmocka_unit_test(re_03_it_serves_the_mod_and_nothing_else),
