@@ -4,9 +4,11 @@
 
 enum {
     EARLY_OFFSETS = 3,
+    ROOM_DENSE = 8, /* bits of a table for each piece, at least */
     ROOM_SPARSE = 16,
-    ROOM_DENSE = 8
-}; /* bits of a table for each piece, at least */
+    ROOM_SMALL = 64,             /* of tables that stay small with so much */
+    SMALL_TABLE_BITS = 64 * 1024 /* and in the nearest cache */
+};
 
 /* How many pieces each table gets of all forms. */
 static void count_pieces(struct filters *filters, const struct forms *forms)
@@ -29,6 +31,8 @@ static size_t plan_filter(struct filter *filter, size_t room)
 {
     size_t words = 1;
 
+    if (room == ROOM_SPARSE && filter->pieces * ROOM_SMALL <= SMALL_TABLE_BITS)
+        room = ROOM_SMALL;
     while (words * 64 < filter->pieces * room)
         words *= 2;
     filter->mask = words - 1;
@@ -56,7 +60,7 @@ size_t filters_bytes(const struct forms *forms)
     struct filters filters;
 
     count_pieces(&filters, forms);
-    return plan_filters(&filters, NULL) + PAIRS_BYTES;
+    return plan_filters(&filters, NULL) + 2 * PAIRS_BYTES;
 }
 
 static void add_piece(struct filter *filter, uint64_t piece)
@@ -64,6 +68,11 @@ static void add_piece(struct filter *filter, uint64_t piece)
     uint64_t hash = filter_hash(piece);
 
     filter->words[hash >> 12 & filter->mask] |= filter_bits(hash);
+}
+
+static void add_pair(uint64_t *pairs, const uint8_t *bytes)
+{
+    pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
 }
 
 static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
@@ -78,13 +87,17 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
         add_piece(&filters->any4, filter_load4(bytes + i));
     for (size_t i = 0; i < EARLY_OFFSETS && i + 4 <= size; i++)
         add_piece(&filters->early4, filter_load4(bytes + i));
-    filters->pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
+    add_pair(filters->pairs, bytes);
+    for (size_t i = 0; i + 2 <= size; i++)
+        add_pair(filters->any2, bytes + i);
+    filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
 
 void filters_make(struct filters *filters, const struct forms *forms, void *memory)
 {
     count_pieces(filters, forms);
     filters->pairs = (uint64_t *)memory + plan_filters(filters, memory) / 8;
+    filters->any2 = filters->pairs + PAIRS_BYTES / 8;
     for (size_t i = 0; i < forms->count; i++)
         add_form(filters, form_bytes(forms, &forms->list[i]), forms->list[i].size);
 }

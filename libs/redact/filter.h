@@ -40,6 +40,8 @@ struct filters {
     struct filter any4;   /* all 4-byte pieces of all forms */
     struct filter early4; /* the 4-byte pieces of all forms at offsets 0 to 2 */
     uint64_t *pairs;      /* a bit for each two bytes: they begin a form */
+    uint64_t *any2;       /* the same: they are in a form */
+    uint64_t first[4];    /* a bit for each byte: it begins a form */
 };
 
 enum { PAIRS_BYTES = 65536 / 8 };

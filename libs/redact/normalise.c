@@ -28,7 +28,7 @@ static void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
 }
 
 static void normalise(struct block *block, const uint8_t *raw, size_t size,
-                      enum escape_state *state){NORMALISE_LOOP(classify, store)}
+                      enum escape_state *state){NORMALISE_LOOP(classify, store, note_signs)}
 
 normalise_fn normalise_plain(void)
 {

@@ -22,9 +22,10 @@ struct block {
     size_t raw_size;              /* bytes taken */
     size_t text_size;             /* bytes of text in them */
     uint64_t keep[BLOCK_WORDS];   /* a bit for each byte: it is text */
-    uint64_t signs[BLOCK_WORDS];  /* a bit for each that is text and a backslash or `%` */
     uint32_t starts[BLOCK_WORDS]; /* bytes of text before each 64 */
-    uint8_t *text;                /* behind the head */
+    size_t sign_count;            /* of backslashes and percent signs in the text */
+    uint16_t signs[BLOCK_BYTES + BLOCK_SLACK_BYTES]; /* where in the text they are, rising */
+    uint8_t *text; /* behind the head; the eight bytes before it are 0 */
     uint8_t space[BLOCK_HEAD_BYTES + BLOCK_BYTES + BLOCK_SLACK_BYTES];
 };
 

@@ -145,6 +145,8 @@ static inline int begin_normalising(struct normalising *n, struct block *block, 
     block->text = block->space + BLOCK_HEAD_BYTES;
     block->raw_size = 0;
     block->text_size = 0;
+    block->sign_count = 0;
+    memset(block->text - 8, 0, 8);
     if (size == 0 || (state == ESCAPE_ESC && raw[0] != '['))
         return 0;
     if (state == ESCAPE_ESC)
@@ -154,14 +156,13 @@ static inline int begin_normalising(struct normalising *n, struct block *block, 
     return 1;
 }
 
-/* Notes one word's text; returns what of it is kept, up to the cut. */
-static inline uint64_t note_word(struct normalising *n, size_t at, uint64_t keep, uint64_t signs)
+/* Notes one word's text, which begins at text[start]; returns what of it is kept, up to the cut. */
+static inline uint64_t note_word(struct normalising *n, size_t at, uint64_t keep, size_t start)
 {
     if (__builtin_expect(n->cut < at + 64 && n->cut < n->size, 0))
         keep &= n->cut <= at ? 0 : ~UINT64_C(0) >> (64 - (n->cut - at));
     n->block->keep[at / 64] = keep;
-    n->block->signs[at / 64] = keep & signs;
-    n->block->starts[at / 64] = (uint32_t)n->block->text_size;
+    n->block->starts[at / 64] = (uint32_t)start;
     return keep;
 }
 
@@ -180,8 +181,10 @@ static inline const uint8_t *whole_word(const struct normalising *n, size_t at, 
     return copy;
 }
 
-static inline void end_normalising(struct normalising *n, enum escape_state *state)
+static inline void end_normalising(struct normalising *n, size_t text_size,
+                                   enum escape_state *state)
 {
+    n->block->text_size = text_size;
     n->block->raw_size = n->cut;
     if (n->cut == n->size)
         *state = n->state;
@@ -192,20 +195,35 @@ static inline void end_normalising(struct normalising *n, enum escape_state *sta
 /* Output arrives from other memory than the cache's; asking early never faults. */
 enum { PREFETCH_BYTES = 1024 };
 
-/* CLASSIFY(bytes) makes struct word_classes; STORE(bytes, keep, to) writes the kept bytes. */
-#define NORMALISE_LOOP(CLASSIFY, STORE)                                                            \
+/* The places in the text of the signs of one word, of which `keep` is text from `start` on. */
+static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs, size_t start)
+{
+    for (; signs != 0; signs &= signs - 1) {
+        uint64_t before = keep & ((signs & -signs) - 1);
+        block->signs[block->sign_count++] =
+            (uint16_t)(start + (size_t)__builtin_popcountll(before));
+    }
+}
+
+/* CLASSIFY(bytes) makes struct word_classes; STORE(bytes, keep, to) writes the kept bytes;
+ * NOTE_SIGNS is note_signs() or does the same. */
+#define NORMALISE_LOOP(CLASSIFY, STORE, NOTE_SIGNS)                                                \
     struct normalising n;                                                                          \
     uint8_t copy[64] __attribute__((uninitialized, aligned(64)));                                  \
+    size_t text_size = 0; /* in a register, for all else depends on it */                          \
                                                                                                    \
     if (!begin_normalising(&n, block, raw, size, *state))                                          \
         return;                                                                                    \
+    uint8_t *const text = block->text;                                                             \
     for (size_t at = 0; at < n.size && n.cut == n.size; at += 64) {                                \
         uint64_t valid;                                                                            \
         __builtin_prefetch(raw + at + PREFETCH_BYTES);                                             \
         const uint8_t *bytes = whole_word(&n, at, copy, &valid);                                   \
         struct word_classes word = CLASSIFY(bytes);                                                \
-        uint64_t keep = note_word(&n, at, keep_of_word(&n, at, &word, valid), word.signs);         \
-        STORE(bytes, keep, block->text + block->text_size);                                        \
-        block->text_size += (size_t)__builtin_popcountll(keep);                                    \
+        uint64_t keep = note_word(&n, at, keep_of_word(&n, at, &word, valid), text_size);          \
+        if ((word.signs & keep) != 0)                                                              \
+            NOTE_SIGNS(block, keep, word.signs &keep, text_size);                                  \
+        STORE(bytes, keep, text + text_size);                                                      \
+        text_size += (size_t)__builtin_popcountll(keep);                                           \
     }                                                                                              \
-    end_normalising(&n, state);
+    end_normalising(&n, text_size, state);

@@ -132,47 +132,21 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
 
 enum { SIGNS_AT_ONCE = 256 };
 
-static void read_signs(struct scan *scan, struct stretch *stretch, uint32_t *places, size_t count)
-{
-    if (count == 0)
-        return;
-    count = scan->set->sift(&scan->set->filters, scan->text, scan->size, places, count);
-    for (size_t i = 0; i < count; i++)
-        scan_escape(scan, places[i], node_before(scan, stretch, places[i]));
-}
-
-/* Adds the places of the signs of one word; returns their number then. */
-static size_t add_places(const struct block *block, size_t word, size_t held, uint32_t *places,
-                         size_t count)
-{
-    uint64_t keep = block->keep[word];
-    size_t start = held + block->starts[word];
-
-    for (uint64_t signs = block->signs[word]; signs != 0; signs &= signs - 1) {
-        size_t before = keep == ~UINT64_C(0)
-                            ? (size_t)__builtin_ctzll(signs)
-                            : (size_t)__builtin_popcountll(keep & ((signs & -signs) - 1));
-        places[count++] = (uint32_t)(start + before);
-    }
-    return count;
-}
-
 static void scan_signs(struct scan *scan, const struct block *block, size_t held)
 {
-    uint32_t places[SIGNS_AT_ONCE] __attribute__((uninitialized));
+    uint32_t places[SIGNS_AT_ONCE + SIFT_SLACK] __attribute__((uninitialized));
     struct stretch stretch = {0};
-    size_t count = 0;
 
-    for (size_t i = 0; i * 64 < block->raw_size; i++) {
-        if (block->signs[i] == 0)
-            continue;
-        count = add_places(block, i, held, places, count);
-        if (count > SIGNS_AT_ONCE - 64) {
-            read_signs(scan, &stretch, places, count);
-            count = 0;
+    for (size_t i = 0; i < block->sign_count; i += SIGNS_AT_ONCE) {
+        size_t left = block->sign_count - i;
+        size_t count =
+            scan->set->sift(&scan->set->filters, block->text, block->text_size, block->signs + i,
+                            left < SIGNS_AT_ONCE ? left : SIGNS_AT_ONCE, places);
+        for (size_t k = 0; k < count; k++) {
+            size_t at = held + places[k];
+            scan_escape(scan, at, node_before(scan, &stretch, at));
         }
     }
-    read_signs(scan, &stretch, places, count);
 }
 
 /* What was held is read whole, and on to the end of all that began in it. */
@@ -224,7 +198,7 @@ void scan_long_text(struct scan *scan)
     scan_filters(scan, 0);
     for (size_t at = 0; at < scan->size; at++) {
         if ((scan->text[at] == '\\' || scan->text[at] == '%') &&
-            sign_may_matter(&scan->set->filters, scan->text, scan->size, at))
+            (at < 3 || sign_may_matter(&scan->set->filters, scan->text, scan->size, at)))
             scan_escape(scan, at, node_before(scan, &stretch, at));
     }
     scan_end(scan);

@@ -12,9 +12,13 @@
 
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
 
-/* Of the signs at these places, rising, keeps those that may matter; returns how many. */
+enum { SIFT_SLACK = 8 }; /* kept[] may be written over by so many */
+
+/* Of the signs at these places, rising, keeps those that may matter; returns how many. Eight
+ * bytes before the text and 64 behind it may be read. What stands before the text, if anything,
+ * has been scanned with it. */
 typedef size_t (*sift_fn)(const struct filters *filters, const uint8_t *text, size_t size,
-                          uint32_t *places, size_t count);
+                          const uint16_t *places, size_t count, uint32_t *kept);
 
 /* As in normalise.h. */
 sift_fn sift_best(void);
