@@ -193,7 +193,7 @@ static void emit_body(struct bulk *bulk, size_t to)
         size_t first = (size_t)(masked - scan->mask);
         const uint8_t *clear = memchr(masked, 0, bulk->leave - first);
         size_t behind = clear == NULL ? bulk->leave : (size_t)(clear - scan->mask);
-        size_t until = behind < bulk->leave ? raw_at(bulk, behind) : to;
+        size_t until = raw_at(bulk, behind - 1) + 1;
         size_t start = raw_at(bulk, first);
         emit_plain(bulk, from, start, at, first);
         if (is_simple(bulk, start, until, first, behind))

@@ -7,6 +7,8 @@
 
 enum { BREAK = 1, DEEPER = 2 }; /* letters that stand for no text; that need the lane itself */
 
+enum { MAYBE_C1 = 0xc2 }; /* text or not, by what follows, encoded or not */
+
 /* What `\\` and a letter stand for; 0: nothing. */
 static const uint8_t short_escapes[256] = {
     ['"'] = '"',   ['/'] = '/',   ['t'] = '\t',    ['n'] = BREAK,  ['r'] = BREAK,
@@ -55,40 +57,85 @@ static size_t read_unicode(const uint8_t *at, const uint8_t *end, int *ret_byte)
     return size;
 }
 
-/* The same with only the first `known` of the next four, for signs that are too near. */
-static int may_go_on_with(const struct reading *reading, const uint8_t *next, size_t known)
+/* A form has some bytes (its literal ones) before the sign. With three or more, the last three and
+ * the next one are a piece of it; with fewer, the next four are, from its offset 0, 1 or 2 on. */
+static inline int have_four(const struct reading *reading, uint32_t next)
 {
     const struct filters *filters = reading->filters;
-    uint8_t around[8];
+    uint32_t around = (filter_load4(reading->at - 3) & 0xffffff) | next << 24;
+
+    return filter_has(&filters->any4, around) | filter_has(&filters->early4, next);
+}
+
+/* Do the two bytes that are the lowest begin a form? */
+static inline int begin_form(const struct filters *filters, uint64_t bytes)
+{
+    return filters_have_pair(filters, (uint8_t)bytes, (uint8_t)(bytes >> 8));
+}
+
+/* The same with only the first `known` of the next four, for signs that are too near. */
+static int may_go_on_with(const struct reading *reading, uint32_t next, size_t known)
+{
+    const struct filters *filters = reading->filters;
+    uint64_t around = (filter_load4(reading->at - 3) & 0xffffff) | (uint64_t)next << 24;
 
     if (known == 0)
         return 1;
-    memset(around, 0, sizeof around);
-    memcpy(around, reading->at - 3, 3);
-    memcpy(around + 3, next, known);
-    if (filter_has(&filters->any4, filter_load4(around)))
+    if (known == 4 && filters->short4.pieces == 0)
+        return have_four(reading, next);
+    if (filter_has(&filters->any4, around & UINT32_MAX))
         return 1;
-    if (known >= 2 ? filter_has(&filters->early4, filter_load4(around + 1))
-                   : filters_have_pair(filters, around[1], around[2]))
+    if (known >= 2 ? filter_has(&filters->early4, around >> 8 & UINT32_MAX)
+                   : begin_form(filters, around >> 8))
         return 1;
-    if (known >= 3 ? filter_has(&filters->early4, filter_load4(around + 2))
-                   : filters_have_pair(filters, around[2], around[3]))
+    if (known >= 3 ? filter_has(&filters->early4, around >> 16 & UINT32_MAX)
+                   : begin_form(filters, around >> 16))
         return 1;
     if (known == 4)
-        return filter_has(&filters->early4, filter_load4(next));
-    return known < 2 || filters_have_pair(filters, next[0], next[1]);
+        return filter_has(&filters->early4, next);
+    return known < 2 || begin_form(filters, next);
 }
 
-/* Reads what follows escape by escape, as far as that is simple; `known` of next[] are there. */
-static int read_carefully(const struct reading *reading, const uint8_t *at, uint8_t next[4],
-                          size_t known)
+/* What a percent sign with two digits behind stands for; -1: nothing, -2: what is not simple. */
+static int read_percent(const uint8_t *at)
+{
+    uint8_t high = hex_digits[at[1]];
+    uint8_t low = hex_digits[at[2]];
+    int byte;
+
+    if (high == 0 || low == 0)
+        return -1;
+    byte = (high - 1) << 4 | (low - 1);
+    return byte < 0x20 || byte == 0x7f || byte == '%' || byte == MAYBE_C1 ? -2 : byte;
+}
+
+/* Reads what follows percent signs one by one, as far as that is simple. */
+static int read_percents(const struct reading *reading, const uint8_t *at, uint32_t next,
+                         size_t known)
 {
     while (known < 4 && at + 2 < reading->end) {
-        uint8_t byte = at[0] == '\\' ? short_escapes[at[1]] : 0;
-        if (at[0] == '%' && reading->sign == '%' && hex_digits[at[1]] && hex_digits[at[2]])
+        int byte = at[0] == '%' ? read_percent(at) : -1;
+        if (byte == -2 || at[0] == MAYBE_C1)
             break;
-        if (reading->sign == '%' || byte == 0) {
-            next[known++] = *at++;
+        next |= (byte < 0 ? *at : (uint32_t)byte) << 8 * known++;
+        at += byte < 0 ? 1 : 3;
+    }
+    return may_go_on_with(reading, next, known);
+}
+
+/* Reads what follows escape by escape, as far as that is simple; `known` bytes of next are there.
+ */
+static int read_carefully(const struct reading *reading, const uint8_t *at, uint32_t next,
+                          size_t known)
+{
+    if (reading->sign == '%')
+        return read_percents(reading, at, next, known);
+    while (known < 4 && at + 2 < reading->end) {
+        uint8_t byte = at[0] == '\\' ? short_escapes[at[1]] : 0;
+        if (at[0] == MAYBE_C1)
+            break;
+        if (byte == 0) {
+            next |= (uint32_t)*at++ << 8 * known++;
             continue;
         }
         size_t size = 2;
@@ -98,34 +145,35 @@ static int read_carefully(const struct reading *reading, const uint8_t *at, uint
         if (size == 0)
             break;
         if (first >= 0)
-            next[known++] = (uint8_t)first;
+            next |= (uint32_t)first << 8 * known++;
         at += size;
     }
     return may_go_on_with(reading, next, known);
 }
 
-/* A form has some bytes (its literal ones) before the sign. With three or more, the last three and
- * the next one are a piece of it; with fewer, the next four are, from its offset 0, 1 or 2 on.
- * The escape stands for `first`, or for nothing (-1); what it leaves begins at `behind`. */
+static inline int has_byte(uint32_t four, uint8_t byte)
+{
+    uint32_t zero = four ^ byte * UINT32_C(0x01010101);
+
+    return ((zero - 0x01010101) & ~zero & 0x80808080) != 0;
+}
+
+/* The escape stands for `first`, or for nothing (-1); what it leaves begins at `behind`. */
 static inline int may_go_on(const struct reading *reading, int first, const uint8_t *behind)
 {
     const struct filters *filters = reading->filters;
     uint32_t next = filter_load4(behind);
-    uint32_t signs;
+    uint32_t others;
 
     if (first >= 0)
         next = next << 8 | (uint32_t)first;
-    signs = next ^ reading->sign * UINT32_C(0x01010101);
-    if (__builtin_expect((first >= 0 ? (signs - 0x01010100) & ~signs & 0x80808000
-                                     : (signs - 0x01010101) & ~signs & 0x80808080) == 0 &&
+    others = first >= 0 ? next | 0xff : next; /* the escape's own byte is known */
+    if (__builtin_expect(!has_byte(others, reading->sign) && !has_byte(others, MAYBE_C1) &&
                              filters->short4.pieces == 0,
-                         1)) {
-        uint32_t around = (filter_load4(reading->at - 3) & 0xffffff) | next << 24;
-        return filter_has(&filters->any4, around) | filter_has(&filters->early4, next);
-    }
-
-    uint8_t known[4] = {(uint8_t)first};
-    return read_carefully(reading, behind, known, first >= 0);
+                         1))
+        return have_four(reading, next);
+    return first >= 0 ? read_carefully(reading, behind, (uint32_t)first, 1)
+                      : read_carefully(reading, behind, 0, 0);
 }
 
 /* Behind `\\u` and four digits: a character, or the first byte of a colour that is skipped. */
@@ -166,16 +214,9 @@ static int json_may_matter(const struct reading *reading)
 
 static int url_may_matter(const struct reading *reading)
 {
-    uint8_t high = hex_digits[reading->at[1]];
-    uint8_t low = hex_digits[reading->at[2]];
-    uint8_t byte;
+    int byte = read_percent(reading->at);
 
-    if (high == 0 || low == 0)
-        return 0;
-    byte = (uint8_t)((high - 1) << 4 | (low - 1));
-    if (byte < 0x20 || byte == 0x7f || byte == '%' || byte == 0xc2)
-        return 1;
-    return may_go_on(reading, byte, reading->at + 3);
+    return byte == -2 || (byte >= 0 && may_go_on(reading, byte, reading->at + 3));
 }
 
 enum { NEAR_BYTES = 12 }; /* what is looked at behind the sign, at least */
@@ -292,7 +333,9 @@ AVX512 INLINE void note_near(struct eight *eight, __mmask8 is_url, __m512i left,
                              unsigned long long over)
 {
     __m512i sign = choose(is_url, _mm512_set1_epi8('%'), _mm512_set1_epi8('\\'));
-    __m512i is_sign = _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(eight->next, sign));
+    __m512i is_sign =
+        _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(eight->next, sign) |
+                         _mm512_cmpeq_epi8_mask(eight->next, _mm512_set1_epi8((char)MAYBE_C1)));
 
     eight->is_near = (__mmask8)(_mm512_test_epi64_mask(is_sign, _mm512_set1_epi64(0xffffff00)) |
                                 below(left, 8 + over));
@@ -311,7 +354,7 @@ AVX512 INLINE struct eight read_urls(const struct places *places)
     return (struct eight){
         .next = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi64(0xff), places->behind), byte),
         .is_rare = (__mmask8)(below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') |
-                              equal(byte, 0xc2) | below(places->left, 3)),
+                              equal(byte, MAYBE_C1) | below(places->left, 3)),
         .is_nothing = (__mmask8)(equal(high, 0) | equal(low, 0)),
     };
 }
@@ -336,10 +379,12 @@ AVX512 INLINE struct eight read_jsons(__m512i letter, __m512i behind, __m512i le
         .next = choose(is_break, choose(other_is_text, other_next, behind),
                        _mm512_or_si512(_mm512_slli_epi64(behind, 8), byte)),
         .is_break = is_break,
-        .is_rare = (__mmask8)((is_break & has_sign &
-                               ((__mmask8) ~(other_is_text | other_is_nothing) | below(left, 4))) |
-                              (is_break & equal(second, 0xc2)) | (is_deeper & equal(letter, 'u')) |
-                              below(left, 2) | (below(left, 3) & (is_break | is_deeper))),
+        .is_rare =
+            (__mmask8)((is_break & has_sign &
+                        ((__mmask8) ~(other_is_text | other_is_nothing) | below(left, 4))) |
+                       (is_break & equal(second, MAYBE_C1)) | (is_deeper & equal(letter, 'u')) |
+                       (is_deeper & equal(look_up(short_escapes, second), DEEPER)) |
+                       below(left, 2) | (below(left, 3) & (is_break | is_deeper))),
         .is_nothing = equal(byte, 0),
     };
 }
@@ -404,18 +449,19 @@ AVX512 INLINE __mmask8 look_at_eight(const struct filters *filters, const uint8_
             (__mmask8)((json.is_nothing & ~places.is_url) | (url.is_nothing & places.is_url)),
     };
     note_near(&eight, places.is_url, places.left, 0);
+    if ((~(eight.is_rare | eight.is_nothing) & valid) == 0)
+        return eight.is_rare & valid;
     __mmask8 maybe = ask_filters(filters, &eight);
 
     /* Two backslashes: at the next level, a backslash with the letter behind them. */
     __mmask8 is_deeper = equal(byte_of(places.around, 4), '\\') & (__mmask8)~places.is_url & valid;
-    is_deeper &= (__mmask8)~equal(look_up(short_escapes, second), 0);
+    is_deeper &= (__mmask8) ~(below(look_up(short_escapes, second), 1) | eight.is_rare);
     if (is_deeper != 0) {
         const __m512i one = _mm512_set1_epi64(1);
         struct eight deeper = read_jsons(second, _mm512_srli_epi64(places.behind, 8),
                                          _mm512_sub_epi64(places.left, one));
         deeper.before = places.around;
         note_near(&deeper, 0, places.left, 1);
-        deeper.is_rare |= equal(second, '\\');
         maybe |= ask_filters(filters, &deeper) & is_deeper;
     }
     return maybe & valid;

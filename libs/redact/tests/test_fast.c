@@ -229,6 +229,126 @@ static void plain_values_are_masked_as_the_plainest_search_does(void **unused)
         kndl_buf_done(&values[i]);
 }
 
+/* A value long enough that none of its forms is short, with what escapes are made of. */
+static void make_long_value(struct kndl_buf *value)
+{
+    static const char *const letters[] = {"a", "b", "n", "u", "0",  "\"", "/",        "\\",
+                                          "%", "t", "1", "5", "\t", "[",  "\xc2\xb0", "\n"};
+    uint32_t most = below(2) ? 16 : 6;
+
+    kndl_buf_append_text(value, below(2) ? "abc" : "x");
+    for (uint32_t left = 9 + below(8); left > 0; left--)
+        kndl_buf_append_text(value, letters[below(most)]);
+    kndl_buf_append_text(value, "zq");
+}
+
+/* One byte in one of its spellings, some of them at two levels, with breaks and colours. */
+static void add_spelled(struct kndl_buf *text, uint8_t byte)
+{
+    static const char *const between[] = {"\\n", "\\u001b[1m", "\\\\n", "\\r", "%0a", "\\\\r"};
+
+    if (below(12) == 0)
+        kndl_buf_append_text(text, between[below(sizeof between / sizeof between[0])]);
+    switch (below(10)) {
+    case 0:
+        kndl_buf_printf(text, "\\u%04x", byte);
+        return;
+    case 1:
+        kndl_buf_printf(text, "%%%02X", byte);
+        return;
+    case 2:
+        kndl_buf_printf(text, "%%25%02x", byte);
+        return;
+    case 3:
+        kndl_buf_printf(text, "\\\\u%04X", byte);
+        return;
+    case 4:
+    case 5:
+        for (uint32_t level = below(3); strchr("\"\\/", byte) != NULL && level > 0; level--)
+            kndl_buf_append_text(text, "\\");
+        break;
+    default:
+        break;
+    }
+    if (byte == '\n' || byte == '\t')
+        kndl_buf_append_text(text, byte == '\n' ? "\\n" : below(2) ? "\\t" : "\\\\t");
+    else
+        kndl_buf_append_char(text, (char)byte);
+}
+
+/* What is not kept has no match, and nothing of it is open at the text's end. */
+static void expect_no_meaning(struct kndl_redact_set *set, const uint8_t *text, size_t size,
+                              const uint32_t *kept, size_t count)
+{
+    uint8_t *mask = kndl_alloc(size, 1);
+    uint32_t node = 0;
+
+    for (size_t at = 0; at < size; at++) {
+        bool is_sign = text[at] == '\\' || text[at] == '%';
+        struct scan scan = {
+            .set = set, .text = text, .mask = mask, .size = size, .hold = size, .alive = size};
+        if (is_sign && count > 0 && *kept == at) {
+            kept++;
+            count--;
+        } else if (is_sign) {
+            scan_escape(&scan, at, node);
+            assert_int_equal(scan.found, 0);
+            assert_int_equal(scan.hold, size);
+            assert_int_equal(scan.alive, size);
+        }
+        node = automaton_step(&set->automaton, node, text[at]);
+    }
+    assert_int_equal(count, 0);
+    free(mask);
+}
+
+static void a_sign_that_is_passed_over_begins_nothing(void **unused)
+{
+    enum { COUNT = 8, HEAD_BYTES = 8, PLACES = 4096 };
+    const sift_fn sifts[] = {sift_plain(), sift_avx512()};
+    static uint16_t places[PLACES];
+    static uint32_t kept[PLACES + SIFT_SLACK];
+
+    (void)unused;
+    for (unsigned round = 0; round < 200; round++) {
+        struct kndl_buf values[COUNT] = {0};
+        struct kndl_redact_value list[COUNT];
+        struct kndl_redact_set *set = NULL;
+        struct kndl_buf text = {0};
+        size_t count = 0;
+        kndl_buf_append(&text, "\0\0\0\0\0\0\0", HEAD_BYTES);
+        for (unsigned i = 0; i < COUNT; i++) {
+            make_long_value(&values[i]);
+            list[i] = (struct kndl_redact_value){.name = "V", .value = kndl_buf_slice(&values[i])};
+        }
+        for (unsigned i = 0; i < 12; i++) {
+            const struct kndl_buf *value = &values[below(COUNT)];
+            for (size_t at = below(5); at < value->size && below(20) != 0; at++)
+                add_spelled(&text, (uint8_t)value->data[at]);
+            add_spelled(&text, (uint8_t) "n\"/\\u%a "[below(8)]);
+        }
+        size_t size = text.size - HEAD_BYTES - below(30);
+        memset(kndl_buf_reserve(&text, BLOCK_SLACK_BYTES), 'a', BLOCK_SLACK_BYTES);
+        const uint8_t *bytes = (const uint8_t *)text.data + HEAD_BYTES;
+        for (size_t at = 0; at < size && count < PLACES; at++) {
+            if (bytes[at] == '\\' || bytes[at] == '%')
+                places[count++] = (uint16_t)at;
+        }
+        assert_int_equal(kndl_redact_set_new(list, COUNT, &set, NULL), 0);
+        assert_int_equal(set->filters.short4.pieces, 0);
+        for (size_t i = 0; i < 2; i++) {
+            if (sifts[i] == NULL)
+                continue;
+            size_t kept_count = sifts[i](&set->filters, bytes, size, places, count, kept);
+            expect_no_meaning(set, bytes, size, kept, kept_count);
+        }
+        kndl_redact_set_unref(set);
+        for (size_t i = 0; i < COUNT; i++)
+            kndl_buf_done(&values[i]);
+        kndl_buf_done(&text);
+    }
+}
+
 static void after_a_new_set_each_value_that_begins_later_is_masked(void **unused)
 {
     const struct kndl_redact_value values[] = {
@@ -313,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_give_what_single_bytes_give_however_a_text_is_cut),
         cmocka_unit_test(plain_values_are_masked_as_the_plainest_search_does),
+        cmocka_unit_test(a_sign_that_is_passed_over_begins_nothing),
         cmocka_unit_test(after_a_new_set_each_value_that_begins_later_is_masked),
         cmocka_unit_test(an_idle_stream_has_no_memory_but_its_own),
         cmocka_unit_test(what_waits_without_end_is_bounded),
