@@ -79,7 +79,7 @@ static void link_gh(void)
 {
     (void)mkdir("/root/.config", 0700);
     (void)mkdir(GH_DIR, 0700);
-    (void)symlink(GH_FILE, GH_DIR "/hosts.yml");
+    (void)!symlink(GH_FILE, GH_DIR "/hosts.yml");
 }
 
 int git_take_token(void)
