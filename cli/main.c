@@ -2,6 +2,7 @@
  * kndl: Sessions from a terminal. One verb, one file; this is their table.
  */
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void print_help(FILE *out)
 static void print_verb(const struct verb *verb, FILE *out)
 {
     fprintf(out, "kndl %s%s%s\n\n%c%s.\n%s", verb->name, verb->usage[0] == '\0' ? "" : " ",
-            verb->usage, verb->summary[0] - 32, verb->summary + 1, verb->help);
+            verb->usage, toupper((unsigned char)verb->summary[0]), verb->summary + 1, verb->help);
     if (verb->options[0].name != NULL)
         fputc('\n', out);
     for (const struct arg_option *option = verb->options; option->name != NULL; option++) {
