@@ -24,8 +24,8 @@ export function Limits() {
 
 export function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange(on: boolean): void }) {
   return (
-    <label className="inline-flex min-h-11 items-center gap-2 text-sm md:min-h-9">
-      <input type="checkbox" className="size-11 shrink-0 accent-accent md:size-5" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+    <label className="-ml-3 inline-flex min-h-11 items-center text-sm md:-ml-2 md:min-h-9">
+      <input type="checkbox" className="size-11 shrink-0 md:size-9" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       {label}
     </label>
   )
