@@ -31,7 +31,13 @@ supervisor_start() {
   fail "the supervisor did not start: $(tail -n 2 "$DEV_DIR/log/supervisor.log")"
 }
 
-# The programs whose file is another one than when they were started.
+# What a service is made of. api-gateway keeps the page in memory.
+service_stamp() {
+  stat -c '%i %Y %s' "$DEV_BUILD/bin/$1"
+  [ "$1" != api-gateway ] || cat "$KNDL_ROOT/web/dist/.kndl-stamp" 2>/dev/null || true
+}
+
+# The programs that are made of something else than when they were started.
 changed_programs() {
   local service file
   mkdir -p "$DEV_DIR/run/started"
@@ -39,7 +45,7 @@ changed_programs() {
     file=$DEV_BUILD/bin/$service
     [ -x "$file" ] || continue
     [ "$service" != runner-agent ] || runner_is_registered || continue
-    [ -z "$NATS_IS_NEW" ] && cmp -s "$DEV_DIR/run/started/$service" <(stat -c '%i %Y %s' "$file") ||
+    [ -z "$NATS_IS_NEW" ] && cmp -s "$DEV_DIR/run/started/$service" <(service_stamp "$service") ||
       printf '%s\n' "$service"
   done
 }
@@ -49,7 +55,7 @@ note_programs() {
   mkdir -p "$DEV_DIR/run/started"
   for service in "${SERVICES[@]}"; do
     file=$DEV_BUILD/bin/$service
-    [ ! -x "$file" ] || stat -c '%i %Y %s' "$file" >"$DEV_DIR/run/started/$service"
+    [ ! -x "$file" ] || service_stamp "$service" >"$DEV_DIR/run/started/$service"
   done
 }
 
