@@ -60,8 +60,8 @@ function Sidebar({ login }: { login: string }) {
         </Link>
       </div>
       <SessionList />
-      <div className="mt-auto flex items-center gap-1 border-t border-line p-2 pb-[max(0.5rem,env(safe-area-inset-bottom))] text-sm">
-        <span className="min-w-0 flex-1 truncate px-2 text-muted">{login}</span>
+      <div className="mt-auto flex flex-wrap items-center justify-between border-t border-line p-2 pb-[max(0.5rem,env(safe-area-inset-bottom))] text-sm">
+        <span className="min-w-0 basis-full truncate px-2 pt-1 text-muted">{login}</span>
         <IconLink to="/variables" label="Variables" icon={Braces} />
         <IconLink to="/members" label="Members" icon={Users} />
         <IconLink to="/runners" label="Runners" icon={Server} />
