@@ -1,9 +1,29 @@
 /* kndl show: one Session as it is now. */
 
+#include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "session_id.h"
 #include "session_view.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
+#define SECRETS(name) Kndl__Secrets__V1__##name
+
+/* Secrets may be away; what was asked for is shown all the same. */
+static void write_older_variables(struct cli *cli, const V1(Session) *session)
+{
+    SECRETS(GetSessionVariablesRequest)
+    request = KNDL__SECRETS__V1__GET_SESSION_VARIABLES_REQUEST__INIT;
+    SECRETS(GetSessionVariablesResponse) * response;
+    struct kndl_error err = {0};
+
+    request.session_id = session->id;
+    if (session->state == KNDL__EVENT__V1__STATE__STATE_ACTIVE &&
+        CLIENT_CALL(SECRETS, GetSessionVariables, kndl__secrets__v1__secrets_service__descriptor,
+                    cli, &request, &response, &err) == 0 &&
+        response->changed)
+        fputs("Variables of its Repo have changed since it started; that applies at its next "
+              "wake.\n",
+              cli->screen.out);
+}
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
@@ -19,10 +39,12 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return -1;
     if (response->session == NULL)
         return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
-    if (args_has(args, "json"))
+    if (args_has(args, "json")) {
         print_json(&cli->screen, &response->base);
-    else
+    } else {
         session_view_page(&cli->screen, response);
+        write_older_variables(cli, response->session);
+    }
     return 0;
 }
 

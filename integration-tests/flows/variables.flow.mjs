@@ -132,6 +132,7 @@ test('RD-02: a change applies at the next wake; what it replaced stays masked un
   CANARIES.NEXT = next;
   await vars(['demo/hello', 'set', 'REPLACED', '--sensitive'], next);
   assert.equal(await changed(), true);
+  assert.match(await kndl.ok('show', session), /applies at its next wake/);
   // The old one is still in the Sandbox, and the new one may be typed or fetched by other ways.
   const half = Math.floor(next.length / 2);
   const seen = await inside(session,
