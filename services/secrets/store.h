@@ -164,7 +164,8 @@ int store_list_person_masks(struct store *store, const char *person_id, int64_t 
                             struct kndl_arena *arena, struct mask_set *ret_set,
                             struct kndl_error *err);
 
-/* --- Variables: store_variables.c. Values that are Sensitive come out only where it is said. */
+/* --- Variables: store_variables.c, store_shared.c. Values that are Sensitive come out only where
+ * it is said. */
 
 /* A Repo's own and those linked to it, each by name, without Sensitive values. */
 int store_list_variables(struct store *store, int64_t repo_id, struct kndl_arena *arena,

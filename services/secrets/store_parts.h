@@ -55,6 +55,33 @@ int add_mask(struct store *store, const char *session_id, struct assignment_row 
              const char *name, struct kndl_slice value, struct kndl_arena *arena,
              struct kndl_error *err);
 
+/* A row of variable. */
+struct variable_row {
+    struct variable variable;
+    struct kndl_slice sealed;
+    const char *request_id; /* of the newest change: a repeat is known by it */
+};
+
+/* As list_variables and its like select it, without its value. */
+struct variable_row variable_row_of(const struct kndl_rows *rows, size_t row);
+
+/* Its value, unless it is Sensitive and that was not asked for. */
+int open_variable(struct store *store, struct variable_row *row, bool with_sensitive,
+                  struct kndl_arena *arena, struct kndl_error *err);
+
+/* Seals and writes it; `variable` says where. */
+int put_variable(struct store *store, const struct variable_change *change,
+                 const struct variable *variable, struct kndl_error *err);
+
+/* Locks a Repo's Environment and raises its version (ret_version may be NULL) and its Sessions'
+ * mask versions. */
+int raise_environment(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                      int64_t *ret_version, struct kndl_error *err);
+
+/* Do a Repo's own and its linked Variables still fit? As variable_check_scope(). */
+int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                 struct kndl_error *err);
+
 /* What a Repo's Sessions may get, the values of Sensitive ones included. */
 int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
                    struct kndl_arena *arena, struct variables *ret_variables,

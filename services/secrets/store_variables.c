@@ -1,4 +1,4 @@
-/* Variables of Repos, Shared variables and their links. */
+/* Variables of Repos, and what a run of a Session gets of them and of the Shared ones. */
 
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +7,6 @@
 #include "kndl/mem.h"
 #include "store_parts.h"
 #include "variable.h"
-
-/* Also what a request that was repeated is known by. */
-struct variable_row {
-    struct variable variable;
-    struct kndl_slice sealed;
-    const char *request_id;
-};
 
 /* Bound to its Repo and to whether it is Sensitive, too: neither can be changed in the row. */
 struct kndl_place variable_place(const struct variable *variable, char owner[OWNER_SIZE])
@@ -29,7 +22,7 @@ struct kndl_place variable_place(const struct variable *variable, char owner[OWN
                                .version = variable->version};
 }
 
-static struct variable_row row_of(const struct kndl_rows *rows, size_t row)
+struct variable_row variable_row_of(const struct kndl_rows *rows, size_t row)
 {
     return (struct variable_row){
         .variable =
@@ -51,8 +44,8 @@ static struct variable_row row_of(const struct kndl_rows *rows, size_t row)
     };
 }
 
-static int open_variable(struct store *store, struct variable_row *row, bool with_sensitive,
-                         struct kndl_arena *arena, struct kndl_error *err)
+int open_variable(struct store *store, struct variable_row *row, bool with_sensitive,
+                  struct kndl_arena *arena, struct kndl_error *err)
 {
     char owner[OWNER_SIZE];
 
@@ -73,7 +66,7 @@ int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
         return -1;
     variables.all = kndl_arena_alloc(arena, (rows.count + 1) * sizeof *variables.all);
     for (; variables.count < rows.count; variables.count++) {
-        struct variable_row row = row_of(&rows, variables.count);
+        struct variable_row row = variable_row_of(&rows, variables.count);
 
         if (open_variable(store, &row, with_sensitive, arena, err) < 0)
             return -1;
@@ -89,9 +82,8 @@ int store_list_variables(struct store *store, int64_t repo_id, struct kndl_arena
     return read_variables(store, repo_id, false, arena, ret_variables, err);
 }
 
-/* Locks the Environment. Its Sessions' sets have changed. */
-static int raise_environment(struct store *store, int64_t repo_id, struct kndl_arena *arena,
-                             int64_t *ret_version, struct kndl_error *err)
+int raise_environment(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                      int64_t *ret_version, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
@@ -102,8 +94,8 @@ static int raise_environment(struct store *store, int64_t repo_id, struct kndl_a
     return kndl_db_exec(store->db, "raise_repo_masks", NULL, NULL, err, kndl_db_i64(repo_id));
 }
 
-static int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena *arena,
-                        struct kndl_error *err)
+int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                 struct kndl_error *err)
 {
     struct kndl_rows rows;
 
@@ -115,9 +107,8 @@ static int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena 
                                 "the Shared variables linked to one of its Repos", err);
 }
 
-/* Seals and writes it; `variable` says where. */
-static int put_variable(struct store *store, const struct variable_change *change,
-                        const struct variable *variable, struct kndl_error *err)
+int put_variable(struct store *store, const struct variable_change *change,
+                 const struct variable *variable, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
     char owner[OWNER_SIZE];
@@ -145,7 +136,7 @@ static int set_variable(struct store *store, const struct variable_change *chang
                      kndl_db_text(new->name)) < 0)
         return -1;
     if (rows.count > 0)
-        row = row_of(&rows, 0);
+        row = variable_row_of(&rows, 0);
     if (strcmp(row.request_id, change->request_id) == 0) {
         *ret_variable = row.variable;
         return open_variable(store, &row, false, arena, err);
@@ -207,221 +198,6 @@ int store_remove_variable(struct store *store, int64_t repo_id, const char *name
         return -1;
     *ret_removed = rows.changed > 0;
     return *ret_removed ? kndl_tx_commit(&tx, err) : 0;
-}
-
-/* --------------------------------------------------------------------------------- Shared */
-
-/* The one that begins at this row, and its links from the rows that follow; answers how many. */
-static size_t gather_shared(const struct kndl_rows *rows, size_t first, struct kndl_arena *arena,
-                            struct variable_row *ret_row)
-{
-    struct variable_row row = row_of(rows, first);
-    size_t count = 1;
-
-    while (first + count < rows->count &&
-           strcmp(kndl_row_text(rows, first + count, 0), row.variable.id) == 0)
-        count++;
-    int64_t *links = kndl_arena_alloc(arena, count * sizeof *links);
-    for (size_t i = 0; i < count; i++)
-        if (!kndl_row_is_null(rows, first + i, 12))
-            links[row.variable.link_count++] = kndl_row_i64(rows, first + i, 12);
-    row.variable.links = links;
-    *ret_row = row;
-    return count;
-}
-
-int store_list_shared(struct store *store, struct kndl_arena *arena,
-                      struct variables *ret_variables, struct kndl_error *err)
-{
-    struct variables variables = {0};
-    struct kndl_rows rows;
-
-    if (kndl_db_exec_params(store->db, "list_shared", NULL, 0, arena, &rows, err) < 0)
-        return -1;
-    variables.all = kndl_arena_alloc(arena, (rows.count + 1) * sizeof *variables.all);
-    for (size_t at = 0; at < rows.count;) {
-        struct variable_row row;
-
-        at += gather_shared(&rows, at, arena, &row);
-        if (open_variable(store, &row, false, arena, err) < 0)
-            return -1;
-        variables.all[variables.count++] = row.variable;
-    }
-    *ret_variables = variables;
-    return 0;
-}
-
-static int find_shared(struct store *store, const char *id, struct kndl_arena *arena,
-                       struct variable_row *ret_row, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_shared", arena, &rows, err, kndl_db_text(id)) < 0)
-        return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "this Shared variable does not exist");
-    gather_shared(&rows, 0, arena, ret_row);
-    return open_variable(store, ret_row, false, arena, err);
-}
-
-int store_find_shared(struct store *store, const char *id, struct kndl_arena *arena,
-                      struct variable *ret_variable, struct kndl_error *err)
-{
-    struct variable_row row;
-
-    if (find_shared(store, id, arena, &row, err) < 0)
-        return -1;
-    *ret_variable = row.variable;
-    return 0;
-}
-
-/* Locks the Environments that it is linked to, in their order, then the row itself as found. */
-static int lock_shared(struct store *store, const struct variable *found, struct kndl_arena *arena,
-                       struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    for (size_t i = 0; i < found->link_count; i++)
-        if (raise_environment(store, found->links[i], arena, NULL, err) < 0)
-            return -1;
-    if (kndl_db_exec(store->db, "lock_shared", arena, &rows, err, kndl_db_text(found->id),
-                     kndl_db_i64(found->revision)) < 0)
-        return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_ABORTED, "somebody else changed it at this moment; try again");
-    return 0;
-}
-
-static int check_shared_scopes(struct store *store, const char *person_id,
-                               const struct variable *variable, struct kndl_arena *arena,
-                               struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    for (size_t i = 0; i < variable->link_count; i++)
-        if (check_scopes(store, variable->links[i], arena, err) < 0)
-            return -1;
-    if (kndl_db_exec(store->db, "count_unlinked", arena, &rows, err, kndl_db_text(person_id)) < 0)
-        return -1;
-    return variable_check_scope(kndl_row_i64(&rows, 0, 0), 0,
-                                "your Shared variables that are linked to no Repo", err);
-}
-
-/* Has this request been done already? Then *ret_row is what it made or changed. */
-static int find_repeat(struct store *store, const struct variable_change *change,
-                       const struct variable *found, struct kndl_arena *arena,
-                       struct variable_row *ret_row, bool *ret_yes, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (found != NULL) {
-        if (find_shared(store, found->id, arena, ret_row, err) < 0)
-            return -1;
-        *ret_yes = strcmp(ret_row->request_id, change->request_id) == 0;
-        return 0;
-    }
-    if (kndl_db_exec(store->db, "find_made", arena, &rows, err, kndl_db_text(change->person_id),
-                     kndl_db_text(change->request_id)) < 0)
-        return -1;
-    *ret_yes = rows.count > 0;
-    if (!*ret_yes)
-        return 0;
-    gather_shared(&rows, 0, arena, ret_row);
-    return open_variable(store, ret_row, false, arena, err);
-}
-
-int store_set_shared(struct store *store, const struct variable_change *change,
-                     const struct variable *found, const struct new_variable *new,
-                     struct kndl_arena *arena, struct variable *ret_variable,
-                     struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    struct variable variable = {0};
-    struct variable_row row;
-    bool is_repeat;
-
-    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        find_repeat(store, change, found, arena, &row, &is_repeat, err) < 0)
-        return -1;
-    if (is_repeat) {
-        *ret_variable = row.variable;
-        return 0;
-    }
-    if (found != NULL) {
-        if (lock_shared(store, found, arena, err) < 0)
-            return -1;
-        variable = *found;
-    } else {
-        char *id = kndl_arena_alloc(arena, KNDL_ID_SIZE);
-
-        kndl_id_new(id);
-        variable.id = id;
-        variable.made_by = change->person_id;
-    }
-    variable.version++;
-    variable.name = new->name;
-    variable.value = new->value;
-    variable.is_sensitive = new->is_sensitive;
-    variable.at_build = new->at_build;
-    variable.changed_by = change->person_id;
-    variable.changed_at_ms = change->now_ms;
-    if (put_variable(store, change, &variable, err) < 0 ||
-        check_shared_scopes(store, change->person_id, &variable, arena, err) < 0 ||
-        kndl_tx_commit(&tx, err) < 0)
-        return -1;
-    *ret_variable = variable;
-    return 0;
-}
-
-int store_remove_shared(struct store *store, const struct variable *found, struct kndl_arena *arena,
-                        struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-
-    if (kndl_tx_begin(store->db, &tx, err) < 0 || lock_shared(store, found, arena, err) < 0 ||
-        kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0)
-        return -1;
-    return kndl_tx_commit(&tx, err);
-}
-
-static int check_namesake(struct store *store, const struct variable *found, int64_t repo_id,
-                          struct kndl_arena *arena, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_namesake", arena, &rows, err, kndl_db_i64(repo_id),
-                     kndl_db_text(found->name), kndl_db_text(found->id)) < 0)
-        return -1;
-    if (rows.count > 0)
-        return kndl_fail(err, KNDL_ALREADY_EXISTS,
-                         "another Shared variable %s is linked to this Repo", found->name);
-    return 0;
-}
-
-int store_link_shared(struct store *store, const struct variable *found, int64_t repo_id,
-                      bool linked, struct kndl_arena *arena, struct variable *ret_variable,
-                      struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    struct kndl_rows rows;
-
-    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        raise_environment(store, repo_id, arena, NULL, err) < 0 ||
-        kndl_db_exec(store->db, "lock_shared", arena, &rows, err, kndl_db_text(found->id),
-                     kndl_db_i64(found->revision)) < 0)
-        return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_ABORTED, "somebody else changed it at this moment; try again");
-    if ((linked && check_namesake(store, found, repo_id, arena, err) < 0) ||
-        kndl_db_exec(store->db, linked ? "add_link" : "remove_link", NULL, NULL, err,
-                     kndl_db_text(found->id), kndl_db_i64(repo_id)) < 0 ||
-        check_scopes(store, repo_id, arena, err) < 0 ||
-        store_find_shared(store, found->id, arena, ret_variable, err) < 0)
-        return -1;
-    if (ret_variable->link_count > VARIABLE_LINKS_MAX)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "a Shared variable is linked to at most %d Repos", VARIABLE_LINKS_MAX);
-    return kndl_tx_commit(&tx, err);
 }
 
 /* ------------------------------------------------------------------------------- Sessions */
