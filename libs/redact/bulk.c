@@ -298,16 +298,18 @@ static void settle_bulk(struct bulk *bulk)
     stream_forget(stream, text, 0);
 }
 
-/* Nothing of the text stays on the stack. As explicit_bzero(), but inline, and in stores that a
- * block's size makes faster than the string instructions of memset(); up to 63 bytes too much. */
+/* Nothing of the text stays on the stack. As explicit_bzero(), but in steps that are faster than
+ * the string instructions of memset() for many bytes, and inline for few; up to 63 too much. */
 static inline void wipe(uint8_t *bytes, size_t size)
 {
+    enum { FEW_BYTES = 128 };
     static const uint8_t nothing[64];
 
-    for (size_t at = 0; at < size; at += sizeof nothing) {
+    if (size > FEW_BYTES)
+        scan_clear(bytes, size);
+    for (size_t at = 0; size <= FEW_BYTES && at < size; at += sizeof nothing)
         memcpy(bytes + at, nothing, sizeof nothing);
-        __asm__ volatile("" : : "r"(bytes) : "memory");
-    }
+    __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)

@@ -11,7 +11,7 @@
 static void begin_mask(struct scan *scan)
 {
     if (!scan->found)
-        memset(scan->mask, 0, scan->size);
+        scan_clear(scan->mask, scan->size);
     scan->found = 1;
 }
 

@@ -69,16 +69,25 @@ static void scan_pieces(struct scan *scan, size_t from, const struct filter *fil
     keep_stretch(scan, &stretch);
 }
 
+/* May these 8 bytes be in a form, by a second filter? What the first says wrongly costs more. */
+static int are_in_form(const struct filter *any4, const uint8_t *bytes)
+{
+    return filter_has(any4, filter_load4(bytes)) && filter_has(any4, filter_load4(bytes + 4));
+}
+
 /* The filter of long forms, with the processor's own way to probe it. */
 static void scan_long(struct scan *scan, size_t from)
 {
-    const struct filter *filter = &scan->set->filters.long8;
+    const struct filters *filters = &scan->set->filters;
     struct stretch stretch = {.at = from};
 
     scan->masked = 0;
-    for (size_t at = from; (at = scan->set->probe(filter, scan->text, at, scan->size)) < scan->size;
-         at += LONG_STRIDE)
-        look(scan, &stretch, at >= from + LONG_STRIDE - 1 ? at - (LONG_STRIDE - 1) : from, at);
+    for (size_t at = from;
+         (at = scan->set->probe(&filters->long8, scan->text, at, scan->size)) < scan->size;
+         at += LONG_STRIDE) {
+        if (are_in_form(&filters->any4, scan->text + at))
+            look(scan, &stretch, at >= from + LONG_STRIDE - 1 ? at - (LONG_STRIDE - 1) : from, at);
+    }
     keep_stretch(scan, &stretch);
 }
 
