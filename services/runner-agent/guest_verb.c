@@ -37,6 +37,19 @@ static int explain(const char *path, int problem, struct kndl_error *err)
     return kndl_fail(err, code, "%.100s: %s", path, strerror(problem));
 }
 
+/* A Sandbox may give the folder itself to another of its users: then it could never start again. */
+static int keep_owner(const char *directory, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_close)
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about;
+
+    if (fd < 0 || fstat(fd, &about) < 0 || (about.st_uid != 0 && fchown(fd, 0, 0) < 0) ||
+        ((about.st_mode & S_IRWXU) != S_IRWXU && fchmod(fd, S_IRWXU) < 0))
+        return explain(directory, errno, err);
+    return 0;
+}
+
 /*
  * The folder as the Sandbox sees it: root's files on disk are its root's here, and from now on
  * this process has its root's rights over them and none over anything else.
@@ -50,6 +63,8 @@ static int enter(const char *const *args, bool read_only, int *ret_folder, struc
 
     if (directory[0] != '/')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
+    if (keep_owner(directory, err) < 0)
+        return -1;
     if (overlay_userns(uid, SANDBOX_UIDS, &userns, err) < 0 ||
         overlay_clone(directory, userns, read_only, &folder, err) < 0 || confine(uid, err) < 0)
         return -1;

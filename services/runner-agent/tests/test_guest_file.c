@@ -186,6 +186,21 @@ static void a_write_never_leads_outside(void **unused)
     host_done(&trap.host);
 }
 
+static void a_folder_given_to_another_user_is_taken_back(void **unused)
+{
+    struct trap trap;
+
+    (void)unused;
+    set_trap(&trap);
+    assert_int_equal(chown(trap.folder, 1000, 1000), 0);
+    assert_int_equal(chmod(trap.folder, 0), 0);
+    assert_int_equal(read_it(&trap, "folder/none", 0, 10), KNDL_NOT_FOUND);
+    assert_int_equal(write_it(&trap, "file", "ours"), KNDL_OK);
+    assert_int_equal(read_it(&trap, "file", 0, 10), KNDL_OK);
+    assert_string_equal(trap.text, "ours");
+    host_done(&trap.host);
+}
+
 static void a_huge_file_is_read_up_to_the_limit(void **unused)
 {
     struct trap trap;
@@ -307,6 +322,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_never_leads_outside),
         cmocka_unit_test(a_write_never_leads_outside),
+        cmocka_unit_test(a_folder_given_to_another_user_is_taken_back),
         cmocka_unit_test(a_huge_file_is_read_up_to_the_limit),
         cmocka_unit_test(a_file_that_grows_without_end_is_read_once),
         cmocka_unit_test(a_list_shows_links_as_links_and_does_not_follow_them_out),
