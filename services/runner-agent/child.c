@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,6 +56,12 @@ struct children {
 
 void children_prepare(void)
 {
+    const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+#ifndef __SANITIZE_ADDRESS__ /* its leak check attaches to its own process */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
     reaper_prepare();
 }
 

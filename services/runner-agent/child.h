@@ -24,7 +24,8 @@ struct reaper;
 struct children;
 struct child;
 
-/* In main(), before the first thread is there: keeps SIGCHLD for children_new(). */
+/* In main(), before the first thread is there: keeps SIGCHLD for children_new(), and no process of
+ * this Runner ever leaves a core, which would lay tokens on a disk. */
 void children_prepare(void);
 
 struct children *children_new(struct kndl_loop *loop);

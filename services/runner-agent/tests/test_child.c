@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,9 +186,25 @@ static int look_at_itself(void)
     return clean ? 0 : 1;
 }
 
+/* Faults 40: it would lay setup tokens on a disk, whatever the limit was that it was started with.
+ */
+static void no_process_of_a_runner_leaves_a_core(void **unused)
+{
+    struct host host;
+    struct rlimit cores;
+
+    (void)unused;
+    host_init(&host);
+    assert_int_equal(getrlimit(RLIMIT_CORE, &cores), 0);
+    assert_int_equal(cores.rlim_cur, 0);
+    assert_int_equal(cores.rlim_max, 0);
+    host_done(&host);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_process_of_a_runner_leaves_a_core),
         cmocka_unit_test(what_a_child_says_arrives_with_its_descriptor),
         cmocka_unit_test(a_failure_comes_with_its_code_and_words),
         cmocka_unit_test(a_child_that_takes_too_long_is_killed),
