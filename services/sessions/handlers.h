@@ -28,8 +28,9 @@ int heads(struct kndl_call *call, const Kndl__Sessions__V1__HeadsRequest *req,
 /* Longer prompts belong in a file of the Workspace. */
 enum { PROMPT_BYTES_MAX = 64 * 1024 };
 
-/* The Session, if the person may see its Repo. Without access it answers as if it did not exist,
- * word for word. ret_until may be NULL: when to ask again. */
+/* The Session, if the person may see its Repo and the table (kndl/publics.h) lets them call this
+ * method on it. Without access it answers as if it did not exist, word for word. ret_until may be
+ * NULL: when to ask again. */
 int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
                  int64_t *ret_until_ms);
 

@@ -14,6 +14,7 @@
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
+#include "kndl/publics.h"
 #include "kndl/runner/v1/runner_service.pb-c.h"
 #include "kndl/seal.h"
 #include "live.h"
@@ -64,6 +65,10 @@ int check_access(struct kndl_call *call, const char *session_id, struct session 
         return -1;
     if (access.count == 0)
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+    if (kndl_public_who(call->method) == KNDL_WHO_CREATOR &&
+        strcmp(ret_session->creator_id, call->actor.id) != 0)
+        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
+                         "only its Creator may drive session %s", session_id);
     if (ret_until_ms != NULL)
         *ret_until_ms = access.valid_until_ms;
     return 0;
@@ -89,9 +94,6 @@ static int check_creator(struct kndl_call *call, const char *session_id, const c
 {
     if (check_access(call, session_id, ret_session, NULL) < 0)
         return -1;
-    if (strcmp(ret_session->creator_id, call->actor.id) != 0)
-        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
-                         "only its Creator may drive session %s", session_id);
     return check_request_id(call, request_id);
 }
 
