@@ -255,7 +255,7 @@ int edit_start_run(struct edit *edit, struct kndl_error *err)
 
     session->run++;
     session->wake_held = false;
-    session->sleep_code = session->sleep_reason = "";
+    session->sleep_code = session->sleep_reason = session->waits_code = "";
     if (edit_exec(edit, "make_run", &rows, err, kndl_db_text(session->id),
                   kndl_db_i64(session->run), kndl_db_text(session->runner_id)) < 0)
         return -1;
@@ -350,7 +350,8 @@ static bool is_view_changed(const struct edit *edit)
     return edit->view_changed || a->state != b->state || strcmp(a->reason, b->reason) != 0 ||
            a->queue_paused != b->queue_paused || a->turn_open != b->turn_open ||
            a->open_questions != b->open_questions || a->running_subagents != b->running_subagents ||
-           strcmp(a->title, b->title) != 0 || a->run != b->run;
+           strcmp(a->title, b->title) != 0 || a->run != b->run ||
+           strcmp(a->waits_code, b->waits_code) != 0;
 }
 
 static void add_change(struct edit *edit, bool is_view, struct changes *changes)
@@ -386,7 +387,8 @@ int edit_commit(struct edit *edit, struct changes *changes, struct kndl_error *e
                   kndl_db_text(session->turn_id), kndl_db_i64(session->turn_expected_until_ms),
                   kndl_db_i64(session->open_questions), kndl_db_i64(session->running_subagents),
                   kndl_db_i64(session->last_seq), kndl_db_i64(session->view_version),
-                  kndl_db_i64(session->changed_at_ms), kndl_db_i64(session->deadline_ms)) < 0)
+                  kndl_db_i64(session->changed_at_ms), kndl_db_i64(session->deadline_ms),
+                  kndl_db_text(session->waits_code)) < 0)
         return -1;
     if (kndl_tx_commit(&edit->tx, err) < 0)
         return -1;

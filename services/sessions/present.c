@@ -17,6 +17,33 @@ static Kndl__Sessions__V1__Session__Activity activity_of(const struct session *s
     return KNDL__SESSIONS__V1__SESSION__ACTIVITY__ACTIVITY_IDLE;
 }
 
+static const struct {
+    const char *code;
+    const char *reason;
+} reasons_to_wait[] = {
+    {"output_waits", "Its output waits on the Runner: the Hub cannot mask it at the moment. "
+                     "Nothing is lost."},
+    {"spool_full", "Its output waits in the Sandbox: the Runner has no room to keep more of it. "
+                   "Nothing is lost."},
+};
+
+const char *present_waits(const char *code)
+{
+    for (size_t i = 0; i < sizeof reasons_to_wait / sizeof *reasons_to_wait; i++)
+        if (strcmp(reasons_to_wait[i].code, code) == 0)
+            return reasons_to_wait[i].reason;
+    return NULL;
+}
+
+/* Why it is in its state; or, while it is awake, why there is no more to be seen of it. */
+static void say_why(const struct session *session, Kndl__Sessions__V1__Session *shown)
+{
+    const char *waits = life_is_awake(session->state) ? present_waits(session->waits_code) : NULL;
+
+    shown->reason_code = (char *)(waits == NULL ? session->reason_code : session->waits_code);
+    shown->reason = (char *)(waits == NULL ? session->reason : waits);
+}
+
 Kndl__Sessions__V1__Session *present_session(struct kndl_arena *arena,
                                              const struct session *session, const char *person_id)
 {
@@ -31,8 +58,7 @@ Kndl__Sessions__V1__Session *present_session(struct kndl_arena *arena,
     shown->repo_name = (char *)session->repo_name;
     shown->runner_id = (char *)session->runner_id;
     shown->state = session->state;
-    shown->reason_code = (char *)session->reason_code;
-    shown->reason = (char *)session->reason;
+    say_why(session, shown);
     shown->activity = activity_of(session);
     shown->model = (char *)session->model;
     shown->effort = (char *)session->effort;

@@ -12,6 +12,7 @@
 #include "kndl/token.h"
 #include "live.h"
 #include "peers.h"
+#include "present.h"
 #include "protocol.h"
 #include "rpc.h"
 #include "store.h"
@@ -267,6 +268,24 @@ static int report_command(struct kndl_call *call, const V1(ReportCommandRequest)
     return done(call, &changes);
 }
 
+static int report_waiting(struct kndl_call *call, const V1(ReportWaitingRequest) *req,
+                          V1(ReportWaitingResponse) *resp)
+{
+    struct sessions *sessions = call->state;
+    const struct run_of run = run_of(call, req->session_id, req->run);
+    struct changes changes = {0};
+
+    (void)resp;
+    if (req->is_waiting && present_waits(req->reason_code) == NULL)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the report names no reason to wait");
+    if (store_report_waiting(sessions->store, call->arena, &run,
+                             req->is_waiting ? req->reason_code : "", &changes, &call->err) < 0)
+        return -1;
+    kndl_log(KNDL_INFO, "output of a run", KNDL_STR("session", req->session_id),
+             KNDL_I64("run", req->run), KNDL_STR("waits", req->is_waiting ? req->reason_code : ""));
+    return done(call, &changes);
+}
+
 /* ---- tokens ---- */
 
 static int issue_mod_token(struct kndl_call *call, const V1(IssueModTokenRequest) *req,
@@ -314,6 +333,7 @@ KNDL_RPC(V1, SessionsRunnerService, ReportRunning, report_running)
 KNDL_RPC(V1, SessionsRunnerService, ReportEnded, report_ended)
 KNDL_RPC(V1, SessionsRunnerService, ReportPrompt, report_prompt)
 KNDL_RPC(V1, SessionsRunnerService, ReportCommand, report_command)
+KNDL_RPC(V1, SessionsRunnerService, ReportWaiting, report_waiting)
 KNDL_RPC(V1, SessionsRunnerService, IssueModToken, issue_mod_token)
 KNDL_RPC(V1, SessionsRunnerService, MintGitToken, mint_git_token)
 

@@ -12,6 +12,7 @@
 
 #include "0001_sessions.sql.h"
 #include "0002_runners.sql.h"
+#include "0003_waits.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -23,6 +24,7 @@ static const char schema[] = "sessions";
 static const struct kndl_migration migrations[] = {
     {1, "sessions", MIGRATION_0001_SESSIONS},
     {2, "runners", MIGRATION_0002_RUNNERS},
+    {3, "waits", MIGRATION_0003_WAITS},
     {0, NULL, NULL},
 };
 
@@ -145,6 +147,7 @@ enum session_column {
     VIEW_VERSION,
     CHANGED_AT_MS,
     DEADLINE_MS,
+    WAITS_CODE,
     QUEUED_COUNT,
     NOW_MS,
     SEAL_KEY,
@@ -215,6 +218,7 @@ void store_session_of(const struct kndl_rows *rows, size_t row, struct session *
         .view_version = kndl_row_i64(rows, row, VIEW_VERSION),
         .changed_at_ms = kndl_row_i64(rows, row, CHANGED_AT_MS),
         .deadline_ms = kndl_row_i64(rows, row, DEADLINE_MS),
+        .waits_code = kndl_row_text(rows, row, WAITS_CODE),
         .queued_count = kndl_row_i64(rows, row, QUEUED_COUNT),
         .now_ms = kndl_row_i64(rows, row, NOW_MS),
         .seal_key = kndl_row_bytes(rows, row, SEAL_KEY),

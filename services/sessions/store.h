@@ -66,7 +66,8 @@ struct session {
     int64_t last_seq;
     int64_t view_version;
     int64_t changed_at_ms;
-    int64_t deadline_ms; /* 0: none */
+    int64_t deadline_ms;    /* 0: none */
+    const char *waits_code; /* why the newest run's output waits on its Runner; "": it does not */
 
     int64_t queued_count;
     int64_t now_ms; /* of the database, when this was read */
@@ -270,6 +271,11 @@ int store_report_step(struct store *store, struct kndl_arena *arena, const struc
 int store_report_running(struct store *store, struct kndl_arena *arena, const struct run_of *run,
                          const char *claude_session_id, struct changes *changes,
                          struct kndl_error *err);
+
+/* Why the run's output waits on its Runner (a word of present_waits()); "": it does not.
+ * KNDL_ABORTED unless it is the newest run, and not over. */
+int store_report_waiting(struct store *store, struct kndl_arena *arena, const struct run_of *run,
+                         const char *waits_code, struct changes *changes, struct kndl_error *err);
 
 /* SessionsRunnerService.ReportEnded.Cause */
 enum end_cause { END_COMMANDED = 1, END_FAILED = 2, END_EXITED = 3, END_LOST = 4 };

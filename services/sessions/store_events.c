@@ -337,6 +337,8 @@ int store_append_events(struct store *store, struct kndl_arena *arena, const str
             return -1;
         row.last_n = batch->first_n - 1;
     }
+    if (batch->run == edit.session.run)
+        edit.session.waits_code = "";
     if (append_all(&edit, batch, &row, err) < 0 ||
         edit_exec(&edit, "set_run_n", &rows, err, kndl_db_text(batch->session_id),
                   kndl_db_i64(batch->run), kndl_db_i64(row.last_n)) < 0)

@@ -81,6 +81,22 @@ int store_report_running(struct store *store, struct kndl_arena *arena, const st
     return edit_commit(&edit, changes, err);
 }
 
+int store_report_waiting(struct store *store, struct kndl_arena *arena, const struct run_of *run,
+                         const char *waits_code, struct changes *changes, struct kndl_error *err)
+{
+    KNDL_CLEANUP(edit_done) struct edit edit;
+    struct run_row row;
+    int64_t number;
+
+    if (begin_report(store, arena, run, &edit, &number, &row, err) < 0)
+        return -1;
+    if (number != edit.session.run || row.phase >= PHASE_SETTLED)
+        return kndl_fail(err, KNDL_ABORTED, "run %lld of session %s is over", (long long)number,
+                         run->session_id);
+    edit.session.waits_code = waits_code;
+    return edit_commit(&edit, changes, err);
+}
+
 /* ---- the end ---- */
 
 static int close_turn(struct edit *edit, struct kndl_error *err)
@@ -253,7 +269,10 @@ int edit_end_run(struct edit *edit, int64_t run, const struct run_row *row, stru
         close_turn(edit, err) < 0 || close_handed(edit, err) < 0 ||
         note_last_output(edit, row, err) < 0)
         return -1;
-    return run == edit->session.run ? next_state(edit, row, err) : 0;
+    if (run != edit->session.run)
+        return 0;
+    edit->session.waits_code = "";
+    return next_state(edit, row, err);
 }
 
 int edit_mark_ended(struct edit *edit, int64_t run, const struct ending *ending,

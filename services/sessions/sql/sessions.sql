@@ -50,7 +50,7 @@ SET claude_session_id = $2, title = $3, state = $4, reason_code = $5, reason = $
     frozen_from = $7, sleep_code = $8, sleep_reason = $9, run = $10, conversation_exists = $11,
     was_active = $12, wake_held = $13, queue_paused = $14, turn_open = $15, turn_id = $16,
     turn_expected_until_ms = $17, open_questions = $18, running_subagents = $19, last_seq = $20,
-    view_version = $21, changed_at_ms = $22, deadline_ms = $23
+    view_version = $21, changed_at_ms = $22, deadline_ms = $23, waits_code = $24
 WHERE id = $1;
 
 -- name: list_repos

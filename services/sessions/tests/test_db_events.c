@@ -86,6 +86,47 @@ static void a_batch_that_leaves_a_gap_is_not_taken(void **state)
     assert_string_equal(events[3]->text->text, "five");
 }
 
+static int tell_waiting(struct stage *stage, const char *id, int64_t run)
+{
+    const struct run_of run_of = {"r1", id, run};
+
+    return store_report_waiting(stage->store, stage->arena, &run_of, "output_waits",
+                                &stage->changes, &stage->err);
+}
+
+static void the_next_batch_ends_that_output_waits(void **state)
+{
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    Kndl__Event__V1__Event *said[] = {stage_text(stage, "one"), stage_text(stage, "two")};
+    int64_t version;
+
+    assert_int_equal(tell_waiting(stage, id, 1), 0);
+    version = stage_read(stage, id).view_version;
+    assert_int_equal(stage_append(stage, "r1", id, 1, said, 1), 2);
+    assert_string_equal(stage_read(stage, id).waits_code, "");
+    assert_int_equal(stage_read(stage, id).view_version, version + 1);
+
+    /* One that is stored already was let through all the same. */
+    assert_int_equal(tell_waiting(stage, id, 1), 0);
+    assert_int_equal(stage_append(stage, "r1", id, 1, said, 1), 2);
+    assert_string_equal(stage_read(stage, id).waits_code, "");
+}
+
+static void output_waits_in_the_newest_run_until_it_is_over(void **state)
+{
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+
+    assert_int_equal(tell_waiting(stage, id, 2), -1);
+    assert_int_equal(stage->err.code, KNDL_NOT_FOUND);
+    assert_int_equal(tell_waiting(stage, id, 1), 0);
+    stage_end(stage, "r1", id, 0, END_COMMANDED);
+    assert_string_equal(stage_read(stage, id).waits_code, "");
+    assert_int_equal(tell_waiting(stage, id, 1), -1);
+    assert_int_equal(stage->err.code, KNDL_ABORTED);
+}
+
 static void a_batch_with_an_older_mod_token_stores_nothing(void **state)
 {
     struct stage *stage = *state;
@@ -566,6 +607,8 @@ int main(void)
         cmocka_unit_test(ev_01_events_are_numbered_without_a_gap),
         cmocka_unit_test(a_batch_that_comes_again_is_stored_once),
         cmocka_unit_test(a_batch_that_leaves_a_gap_is_not_taken),
+        cmocka_unit_test(the_next_batch_ends_that_output_waits),
+        cmocka_unit_test(output_waits_in_the_newest_run_until_it_is_over),
         cmocka_unit_test(a_batch_with_an_older_mod_token_stores_nothing),
         cmocka_unit_test(a_runner_appends_to_its_own_sessions_alone),
         cmocka_unit_test(a_runner_cannot_tell_a_state),

@@ -426,6 +426,51 @@ a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone(void
     assert_int_equal(report(&f, "r1", "MintGitToken", &req.base), KNDL_ABORTED);
 }
 
+static V1(Session) *shown(struct fixture *f, const char *id)
+{
+    V1(GetSessionRequest) req = INIT(GET_SESSION_REQUEST);
+
+    req.session_id = (char *)id;
+    assert_int_equal(call(f, "ada", "GetSession", &req.base), KNDL_OK);
+    return ((V1(GetSessionResponse) *)f->answer.response)->session;
+}
+
+/* The redactor fails closed: what it cannot mask waits, and that is to be seen. */
+static void output_that_waits_is_shown_until_it_flows_again(void **state)
+{
+    V1(ReportWaitingRequest) req = INIT(REPORT_WAITING_REQUEST);
+    struct fixture f;
+    int64_t version;
+
+    set_up(&f, state);
+    f.peers.redactor_down = true;
+    const char *id = stage_make(f.stage, "ada", "r1", "");
+    stage_run(f.stage, "r1", id);
+    version = stage_read(f.stage, id).view_version;
+    req.session_id = (char *)id;
+    req.run = 1;
+    req.is_waiting = true;
+    req.reason_code = (char *)"because";
+    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_INVALID_ARGUMENT);
+    req.reason_code = (char *)"output_waits";
+    assert_int_equal(report(&f, "r2", "ReportWaiting", &req.base), KNDL_NOT_FOUND);
+    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
+    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
+    assert_int_equal(stage_read(f.stage, id).view_version, version + 1);
+    assert_int_equal(shown(&f, id)->state, LIFE(ACTIVE));
+    assert_string_equal(shown(&f, id)->reason_code, "output_waits");
+    assert_non_null(strstr(shown(&f, id)->reason, "waits on the Runner"));
+    req.reason_code = (char *)"spool_full";
+    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
+    assert_string_equal(shown(&f, id)->reason_code, "spool_full");
+
+    req.is_waiting = false;
+    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
+    assert_string_equal(shown(&f, id)->reason, "");
+    assert_int_equal(stage_read(f.stage, id).view_version, version + 3);
+    kndl_test_done(&f.answer);
+}
+
 static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
 {
     V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
@@ -520,6 +565,7 @@ int main(void)
         cmocka_unit_test(
             a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone),
         cmocka_unit_test(health_tells_of_the_redactor_and_of_runners_that_are_there),
+        cmocka_unit_test(output_that_waits_is_shown_until_it_flows_again),
         cmocka_unit_test(why_a_start_failed_is_masked_before_it_is_stored),
         cmocka_unit_test(a_runner_of_another_protocol_is_turned_away_and_told_why),
         cmocka_unit_test(a_runner_is_told_which_runs_should_not_be),
