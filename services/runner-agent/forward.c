@@ -21,6 +21,7 @@ enum {
     PUT_MS = 20000, /* masking, and the database behind it */
     PAUSE_MS_LEAST = 50,
     PAUSE_MS_MOST = 3000,
+    WAITING_AFTER_MS = 5000,
 };
 
 enum state { IDLE, OPENING, READY, IN_FLIGHT, PAUSED };
@@ -37,6 +38,8 @@ struct forward {
     int64_t relay_at_us;
     uint64_t pause_ms;
     struct kndl_timer *timer;
+    struct kndl_timer *failing; /* runs from the first failure until something was taken */
+    bool is_failing, is_waiting;
     struct hub_ask *ask;
     struct kndl_arena *arena;
 };
@@ -51,6 +54,43 @@ static void go_on(void *data)
     move(forward);
 }
 
+static void tell_waiting(struct forward *forward, bool is_waiting)
+{
+    forward->is_waiting = is_waiting;
+    if (forward->options.on_waiting != NULL)
+        forward->options.on_waiting(forward->options.data, is_waiting);
+}
+
+/* It fails for long. Is there anything that waits? */
+static void fails_for_long(void *data)
+{
+    struct forward *forward = data;
+
+    if (!forward->is_waiting && !forward_is_drained(forward))
+        tell_waiting(forward, true);
+}
+
+static void begins_to_fail(struct forward *forward)
+{
+    uint64_t after_ms = forward->options.waiting_after_ms;
+
+    if (forward->is_failing)
+        return;
+    forward->is_failing = true;
+    after_ms = after_ms == 0 ? WAITING_AFTER_MS : after_ms;
+    kndl_timer_start(forward->failing, after_ms, after_ms);
+}
+
+static void fails_no_more(struct forward *forward)
+{
+    if (!forward->is_failing)
+        return;
+    forward->is_failing = false;
+    kndl_timer_stop(forward->failing);
+    if (forward->is_waiting)
+        tell_waiting(forward, false);
+}
+
 struct forward *forward_new(const struct forward_options *options)
 {
     struct forward *forward = kndl_new0(struct forward);
@@ -58,6 +98,7 @@ struct forward *forward_new(const struct forward_options *options)
     forward->options = *options;
     forward->session_id = kndl_strdup(options->session_id);
     forward->timer = kndl_timer_new(options->loop, go_on, forward);
+    forward->failing = kndl_timer_new(options->loop, fails_for_long, forward);
     forward->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
     forward->next_n = spool_first_n(options->spool);
     return forward;
@@ -68,6 +109,7 @@ void forward_free(struct forward *forward)
     if (forward == NULL)
         return;
     hub_drop(forward->ask);
+    kndl_timer_free(forward->failing);
     kndl_timer_free(forward->timer);
     kndl_arena_free(forward->arena);
     kndl_secret_done(&forward->mod_token);
@@ -118,6 +160,8 @@ static void failed(struct forward *forward, const char *what, const struct kndl_
     if (err->code == KNDL_PERMISSION_DENIED || err->code == KNDL_UNAUTHENTICATED)
         if (forward->options.on_refused != NULL)
             forward->options.on_refused(forward->options.data, err);
+    if (err->code == KNDL_UNAVAILABLE || err->code == KNDL_DEADLINE_EXCEEDED)
+        begins_to_fail(forward);
     free(kndl_steal(&forward->instance_id));
     pause_for_a_while(forward);
 }
@@ -134,6 +178,8 @@ static void opened(void *data, const struct kndl_error *err, const ProtobufCMess
     }
     forward->instance_id = kndl_strdup(open->instance_id);
     forward->state = READY;
+    if (forward_is_drained(forward))
+        fails_no_more(forward); /* else its first batch tells */
     move(forward);
 }
 
@@ -180,6 +226,7 @@ static void put_answered(void *data, const struct kndl_error *err, const Protobu
         return;
     }
     forward->pause_ms = 0;
+    fails_no_more(forward);
     spool_forget(forward->options.spool, expected - 1);
     if (forward_is_drained(forward) && forward->options.on_drained != NULL)
         forward->options.on_drained(forward->options.data);

@@ -33,6 +33,10 @@ struct forward_options {
     void (*on_drained)(void *data);
     /* sessions refuses this run's Events for good; `why` is for the log. May be NULL. */
     void (*on_refused)(void *data, const struct kndl_error *why);
+    /* Nothing of the spool was taken for waiting_after_ms, since nobody masks it; or it is taken
+     * again. May be NULL. */
+    void (*on_waiting)(void *data, bool is_waiting);
+    uint64_t waiting_after_ms; /* 0: five seconds */
     void *data;
 };
 

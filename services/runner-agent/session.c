@@ -28,6 +28,8 @@ void session_path(const struct session *session, const char *name, struct kndl_b
 struct session *session_new(struct runner *runner, const char *session_id)
 {
     struct session *session = kndl_new0(struct session);
+
+    session->waits_told = "";
     struct kndl_buf directory = {0};
 
     session->runner = runner;
@@ -158,6 +160,7 @@ void session_ask(struct session *session, const struct hub_question *question, s
 
 static void drop_asks(struct session *session)
 {
+    hub_drop(kndl_steal(&session->waits_ask));
     for (size_t i = 0; i < SESSION_ASKS_MAX; i++) {
         struct session_ask *ask = kndl_steal(&session->asks[i]);
 

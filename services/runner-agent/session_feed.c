@@ -110,10 +110,12 @@ static void batch_spooled(void *data, const struct kndl_error *err)
             kndl_log(KNDL_ERROR, "the spool does not take Events", KNDL_STR("session", session->id),
                      KNDL_STR("why", err->message));
         session->was_full = true;
+        session_tell_waits(session);
         return;
     }
     if (session->was_full) {
         session->was_full = false;
+        session_tell_waits(session);
         session_note(session, "spool_was_full",
                      "The Runner could not keep what happened for a while (its disk was full, or "
                      "the Hub away for long). Nothing is missing; it comes later.");

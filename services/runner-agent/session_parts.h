@@ -103,6 +103,11 @@ struct session {
     int64_t relay_at_us; /* when the newest of the mod's events arrived */
     bool was_full;       /* the spool refused something; said once it takes again */
 
+    /* That output waits: session_waits.c. */
+    bool is_unmasked;          /* the Hub masks nothing at the moment */
+    const char *waits_told;    /* the code that sessions was told last; "": it does not wait */
+    struct hub_ask *waits_ask; /* the report that is out */
+
     struct session_ask *asks[SESSION_ASKS_MAX]; /* that are out */
     struct session_end end;
     struct run_file ended_state;
@@ -194,6 +199,14 @@ void session_note(struct session *session, const char *code, const char *text);
 
 /* The Sandbox runs: from here on it has a git token where there is one to be had (GI-02). */
 void session_keep_git(struct session *session);
+
+/* --- session_waits.c */
+
+/* The forwarder's word: what is in the spool cannot be masked for some seconds; or it can again. */
+void session_output_waits(void *data, bool is_waiting);
+
+/* Tells sessions if something else is true than what was told. */
+void session_tell_waits(struct session *session);
 
 /* --- session_end.c */
 

@@ -156,6 +156,7 @@ int session_open_parts(struct session *session, struct kndl_error *err)
                                                              .session_id = session->id,
                                                              .run = session->start->run,
                                                              .on_drained = drained,
+                                                             .on_waiting = session_output_waits,
                                                              .data = session});
     return 0;
 }

@@ -81,11 +81,22 @@ struct fixture {
     struct forward *forward;
     char directory[64];
     int drained;
+    int waits, flows; /* how often it was told that output waits, that it does not any more */
 };
 
 static void on_drained(void *data)
 {
     ((struct fixture *)data)->drained++;
+}
+
+static void on_waiting(void *data, bool is_waiting)
+{
+    struct fixture *f = data;
+
+    if (is_waiting)
+        f->waits++;
+    else
+        f->flows++;
 }
 
 static void ignore(void *data, const struct kndl_error *err)
@@ -116,6 +127,8 @@ static void open_forward(struct fixture *f)
                                                        .session_id = "s",
                                                        .run = 3,
                                                        .on_drained = on_drained,
+                                                       .on_waiting = on_waiting,
+                                                       .waiting_after_ms = 1,
                                                        .data = f});
     kndl_secret_copy(&token, kndl_slice_of("mod-token"));
     assert_null(f->hub.out);
@@ -290,6 +303,65 @@ static void a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped(void **unu
     tear_down(&f);
 }
 
+/* Answers each Open with UNAVAILABLE until that is told. */
+static void refuse_until_told(void *data)
+{
+    struct fixture *f = data;
+
+    if (f->waits > 0)
+        kndl_loop_stop(f->loop);
+    else if (f->hub.out != NULL)
+        refused(f, KNDL_UNAVAILABLE);
+}
+
+static void until_waiting_is_told(struct fixture *f)
+{
+    struct kndl_timer *timer = kndl_timer_new(f->loop, refuse_until_told, f);
+
+    kndl_timer_start(timer, 1, 1);
+    kndl_loop_run(f->loop, NULL, NULL);
+    kndl_timer_free(timer);
+}
+
+static void output_that_nobody_masks_waits_and_is_told_once(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    append(&f, "one");
+    until_waiting_is_told(&f);
+    if (f.hub.out == NULL)
+        until_asked(&f);
+    opened(&f, "copy-2");
+    assert_int_equal(f.flows, 0); /* an open stream has masked nothing yet */
+    assert_int_equal(f.hub.first_n, 1);
+    put_answered(&f, 2);
+    assert_int_equal(f.waits, 1);
+    assert_int_equal(f.flows, 1);
+    assert_true(forward_is_drained(f.forward));
+    tear_down(&f);
+}
+
+static void where_there_is_no_output_nothing_waits(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    for (int i = 0; i < 3; i++) {
+        refused(&f, KNDL_UNAVAILABLE);
+        until_asked(&f);
+    }
+    opened(&f, "copy-2");
+    append(&f, "one");
+    forward_wake(f.forward, 7);
+    put_answered(&f, 2);
+    assert_int_equal(f.waits, 0);
+    assert_int_equal(f.flows, 0);
+    tear_down(&f);
+}
+
 static void what_is_forgotten_here_is_a_gap_that_is_said(void **unused)
 {
     KNDL_CLEANUP(kndl_free) char *big = kndl_alloc(1, 5 << 20);
@@ -357,6 +429,8 @@ int main(void)
         cmocka_unit_test(what_sessions_has_already_is_not_sent_again),
         cmocka_unit_test(a_batch_that_was_not_taken_goes_again_from_where_sessions_is),
         cmocka_unit_test(a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped),
+        cmocka_unit_test(output_that_nobody_masks_waits_and_is_told_once),
+        cmocka_unit_test(where_there_is_no_output_nothing_waits),
         cmocka_unit_test(what_is_forgotten_here_is_a_gap_that_is_said),
         cmocka_unit_test(an_answer_that_cannot_be_is_not_believed),
         cmocka_unit_test(deltas_go_only_where_a_stream_is_open),
