@@ -1,4 +1,4 @@
-// Six failures that people meet. Each shows the state, a reason code and a sentence that says what
+// Failures that people meet. Each shows the state, a reason code and a sentence that says what
 // to do, and Retry works once the cause is gone. docs/failures.md has a row for each.
 
 import assert from 'node:assert/strict';
@@ -129,5 +129,27 @@ test('a Runner that is away', async () => {
   assert.match((await show(session)).reason, /Runner/);
   await kndl.program('start', 'runner-agent');
   await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('prompt', session, 'say it-works', '--wait');
+});
+
+test('output that nobody can mask waits, says so, and comes once it can be masked', async () => {
+  const session = await create('demo/hello');
+  const before = await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('prompt', session, 'please hold');
+  await until('the first half is held', async () => (await kndl.anthropic.held()) > 0);
+  await kndl.program('stop', 'secrets');
+  await kndl.program('stop', 'redactor');
+  await kndl.anthropic.release();
+  const waiting = await reaches(session, 'STATE_ACTIVE', 'output_waits');
+  assert.match(waiting.reason, /Nothing is lost\.$/);
+
+  await kndl.program('start', 'secrets');
+  await kndl.program('start', 'redactor');
+  await until('the Turn ended', async () =>
+    (await kndl.json('events', session)).some((event) => event.turnEnded));
+  const texts = (await kndl.json('events', session)).filter((event) => event.text);
+  const said = texts.map((event) => event.text.text).join('');
+  assert.match(said, /The first half is here\..*And this is the second half\./s);
+  assert.equal((await show(session)).reason, before.reason);
   await kndl.ok('prompt', session, 'say it-works', '--wait');
 });
