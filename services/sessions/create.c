@@ -46,11 +46,7 @@ static int check_request(struct kndl_call *call, const V1(CreateSessionRequest) 
         return -1;
     if (req->repo_id <= 0 && req->repo_name[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, as owner/name");
-    if (strlen(req->prompt) > PROMPT_BYTES_MAX)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "the prompt has %zu bytes; the most is %d", strlen(req->prompt),
-                         PROMPT_BYTES_MAX);
-    return 0;
+    return req->prompt[0] == '\0' ? 0 : check_prompt(call, req->prompt);
 }
 
 static int mask_prompt(struct kndl_call *call, const char *prompt, int64_t repo_id,

@@ -40,6 +40,12 @@ bool is_graphic(const char *text, size_t most);
 /* INVALID_ARGUMENT unless it is 1 to 64 printable characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);
 
+/*
+ * INVALID_ARGUMENT unless it is a prompt that Claude Code takes as one: not blank, not too long,
+ * and no command (its submit refuses what begins with a slash).
+ */
+int check_prompt(struct kndl_call *call, const char *text);
+
 /* Masks one text of a Session. */
 int mask_one(struct kndl_call *call, const char *session_id, const char *text,
              const char **ret_masked);

@@ -50,6 +50,21 @@ int check_request_id(struct kndl_call *call, const char *request_id)
     return 0;
 }
 
+int check_prompt(struct kndl_call *call, const char *text)
+{
+    if (text[strspn(text, " \t\r\n")] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the prompt is empty");
+    if (strlen(text) > PROMPT_BYTES_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the prompt has %zu bytes; the most is %d", strlen(text),
+                         PROMPT_BYTES_MAX);
+    if (text[0] == '/')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "a prompt that begins with / would be a command of Claude Code, and "
+                         "those are not run from here; begin it with another word");
+    return 0;
+}
+
 int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
                  int64_t *ret_until_ms)
 {
@@ -127,12 +142,8 @@ static int send_prompt(struct kndl_call *call, const V1(SendPromptRequest) *req,
 
     if (check_creator(call, req->session_id, req->request_id, &session) < 0)
         return -1;
-    if (req->text[0] == '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the prompt is empty");
-    if (strlen(req->text) > PROMPT_BYTES_MAX)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "the prompt has %zu bytes; the most is %d", strlen(req->text),
-                         PROMPT_BYTES_MAX);
+    if (check_prompt(call, req->text) < 0)
+        return -1;
     if (check_key(call, &session) < 0 || mask_one(call, req->session_id, req->text, &masked) < 0)
         return -1;
     kndl_seal(session.seal_key.data, kndl_slice_of(req->text), &sealed);

@@ -119,6 +119,21 @@ cr_01_without_a_setup_token_nothing_is_made_and_the_message_says_what_to_do(void
     kndl_test_done(&f.answer);
 }
 
+static void a_prompt_of_blanks_or_a_command_is_refused_with_what_to_do(void **state)
+{
+    struct fixture f;
+
+    set_up(&f, state);
+    const char *id = stage_make(f.stage, "ada", "r1", "");
+    assert_int_equal(send(&f, "ada", id, "b2", ""), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(send(&f, "ada", id, "b3", " \n\t"), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(send(&f, "ada", id, "b4", "/compact"), KNDL_INVALID_ARGUMENT);
+    assert_non_null(strstr(f.answer.err.message, "begin it with another word"));
+    assert_int_equal(create(&f, "ada", "b5", "/etc/hosts"), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(create(&f, "ada", "b6", "read /etc/hosts"), KNDL_OK);
+    kndl_test_done(&f.answer);
+}
+
 static void a_prompt_that_cannot_be_masked_is_not_stored(void **state)
 {
     struct fixture f;
@@ -552,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_session_is_made_with_its_first_prompt_masked),
         cmocka_unit_test(
             cr_01_without_a_setup_token_nothing_is_made_and_the_message_says_what_to_do),
+        cmocka_unit_test(a_prompt_of_blanks_or_a_command_is_refused_with_what_to_do),
         cmocka_unit_test(a_prompt_that_cannot_be_masked_is_not_stored),
         cmocka_unit_test(ac_06_without_access_a_session_answers_as_if_it_did_not_exist),
         cmocka_unit_test(ac_08_only_the_creator_drives),
