@@ -64,3 +64,12 @@ int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE]
     memcpy(ret_id, found, KNDL_ID_SIZE);
     return 0;
 }
+
+int session_ids_read(struct cli *cli, const struct args *args, struct session_ids *ret_ids,
+                     struct kndl_error *err)
+{
+    if (session_id_read(cli, args->rest[0], ret_ids->session, err) < 0)
+        return -1;
+    kndl_id_new(ret_ids->request);
+    return 0;
+}

@@ -9,13 +9,12 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(WakeSessionRequest) request = KNDL__SESSIONS__V1__WAKE_SESSION_REQUEST__INIT;
     V1(WakeSessionResponse) *response;
-    char session_id[KNDL_ID_SIZE], request_id[KNDL_ID_SIZE];
+    struct session_ids ids;
 
-    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
+    if (session_ids_read(cli, args, &ids, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.session_id = session_id;
-    request.request_id = request_id;
+    request.session_id = ids.session;
+    request.request_id = ids.request;
     if (CLIENT_CALL(V1, WakeSession, kndl__sessions__v1__sessions_service__descriptor, cli,
                     &request, &response, err) < 0)
         return -1;
