@@ -27,6 +27,7 @@
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "kndl/token.h"
 #include "runner.h"
 #include "sandbox.h"
 #include "session.h"
@@ -135,6 +136,15 @@ static int read_settings(struct runner *runner, struct kndl_error *err)
     return 0;
 }
 
+/* Half of it to all of it, so that Runners that lost the same Hub do not come back as one. */
+static useconds_t spread(useconds_t pause_ms)
+{
+    uint16_t part;
+
+    kndl_random(&part, sizeof part);
+    return pause_ms / 2 + pause_ms / 2 * part / UINT16_MAX;
+}
+
 static int connect_bus(struct runner *runner, struct kndl_error *err)
 {
     struct kndl_bus_signer signer = credential_signer(runner->credential);
@@ -151,7 +161,7 @@ static int connect_bus(struct runner *runner, struct kndl_error *err)
         if (err->code != KNDL_UNAVAILABLE)
             return -1;
         kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", err->message));
-        usleep(pause_ms * 1000);
+        usleep(spread(pause_ms) * 1000);
         pause_ms = 2 * pause_ms > CONNECT_PAUSE_MS_MAX ? CONNECT_PAUSE_MS_MAX : 2 * pause_ms;
     }
     return 0;
