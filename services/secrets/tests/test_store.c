@@ -274,6 +274,26 @@ static void a_repeat_of_a_request_changes_nothing(void **state)
     assert_int_equal(f->version, 3);
 }
 
+/* Whoever sent it heard no answer and tries again, late: the newer change stays. */
+static void a_late_repeat_of_an_older_request_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set_token(f, "q1", TOKEN_A));
+    assert_true(set_token(f, "q2", TOKEN_B));
+    assert_true(set_token(f, "q1", TOKEN_A));
+    assert_int_equal(f->version, 2);
+    assert_null(f->wake);
+    assert_true(remove_token(f, "q3"));
+    assert_true(set_token(f, "q4", TOKEN_A));
+    assert_true(remove_token(f, "q3"));
+    assert_true(token_exists(f));
+    assert_true(set_token(f, "q5", TOKEN_A)); /* the same value: done all the same */
+    assert_true(set_token(f, "q6", TOKEN_B));
+    assert_true(set_token(f, "q5", TOKEN_A));
+    assert_int_equal(f->version, 5);
+}
+
 /* CR-01 */
 static void cr_01_an_api_key_is_not_kept(void **state)
 {
@@ -607,6 +627,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(cr_05_a_setup_token_is_kept_sealed_and_survives_a_restart),
         TEST(a_repeat_of_a_request_changes_nothing),
+        TEST(a_late_repeat_of_an_older_request_changes_nothing),
         TEST(cr_01_an_api_key_is_not_kept),
         TEST(cr_02_only_the_assigned_runner_gets_it_and_only_while_it_starts),
         TEST(cr_01_without_a_token_the_refusal_says_what_to_do),
