@@ -44,7 +44,7 @@ static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest
                            V1(SetSetupTokenResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    int64_t now_ms = kndl_clock_wall_ms();
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     struct setup_token token;
     struct kndl_slice value;
     bool changed;
@@ -52,9 +52,8 @@ static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest
     if (req->request_id[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
     if (setup_token_read(req->token, &value, &call->err) < 0 ||
-        store_set_token(secrets->store, call->actor.id, req->request_id, value, now_ms,
-                        now_ms + SETUP_TOKEN_LIFE_MS, call->arena, &token, &changed,
-                        &call->err) < 0)
+        store_set_token(secrets->store, &request, value, request.now_ms + SETUP_TOKEN_LIFE_MS,
+                        call->arena, &token, &changed, &call->err) < 0)
         return -1;
     resp->setup_token = rpc_token(&token, call->arena);
     if (changed)
@@ -66,13 +65,13 @@ static int remove_setup_token(struct kndl_call *call, const V1(RemoveSetupTokenR
                               V1(RemoveSetupTokenResponse) *resp)
 {
     struct secrets *secrets = call->state;
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     bool changed;
 
     (void)resp;
     if (req->request_id[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
-    if (store_remove_token(secrets->store, call->actor.id, req->request_id, kndl_clock_wall_ms(),
-                           call->arena, &changed, &call->err) < 0)
+    if (store_remove_token(secrets->store, &request, call->arena, &changed, &call->err) < 0)
         return -1;
     if (changed)
         call->wake = &changes_task;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "changes.h"
-#include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
@@ -115,15 +114,16 @@ static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest)
                           V1(MemberRemovedResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf request_id = {0};
+    char request_id[KNDL_ID_SIZE];
+    const struct request request = {req->person_id, request_id, kndl_clock_wall_ms()};
     bool changed;
 
     (void)resp;
     if (!kndl_id_is_valid(req->person_id) || !kndl_id_is_valid(req->removal_id))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "person_id or removal_id is no id");
-    kndl_buf_printf(&request_id, "removed/%s", req->removal_id);
-    if (store_remove_token(secrets->store, req->person_id, kndl_buf_text(&request_id),
-                           kndl_clock_wall_ms(), call->arena, &changed, &call->err) < 0)
+    /* The repeat a little later takes a token that was set in between: it is no repeat here. */
+    kndl_id_new(request_id);
+    if (store_remove_token(secrets->store, &request, call->arena, &changed, &call->err) < 0)
         return -1;
     if (changed)
         call->wake = &changes_task;

@@ -118,7 +118,7 @@ int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableReques
                         V1(SetSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct variable_change change = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     bool is_new = req->shared_id[0] == '\0';
     struct variable found, variable;
     const char *warning;
@@ -140,7 +140,7 @@ int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableReques
     if (!is_new && strcmp(found.name, new.name) != 0)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
                          "a Shared variable keeps its name; make another one");
-    if (store_set_shared(secrets->store, &change, is_new ? NULL : &found, &new, call->arena,
+    if (store_set_shared(secrets->store, &request, is_new ? NULL : &found, &new, call->arena,
                          &variable, &call->err) < 0)
         return -1;
     changed(call, &variable, "a Shared variable was set");
@@ -155,12 +155,13 @@ int remove_shared_variable(struct kndl_call *call, const V1(RemoveSharedVariable
                            V1(RemoveSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     struct variable found;
 
     (void)resp;
     if (check_request_id(call, req->request_id) < 0 ||
         find_changeable(call, req->shared_id, &found) < 0 ||
-        store_remove_shared(secrets->store, &found, call->arena, &call->err) < 0)
+        store_remove_shared(secrets->store, &request, &found, call->arena, &call->err) < 0)
         return -1;
     changed(call, &found, "a Shared variable was removed");
     return 0;
@@ -170,6 +171,7 @@ int link_shared_variable(struct kndl_call *call, const V1(LinkSharedVariableRequ
                          V1(LinkSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     struct variable found, variable;
     const char *repo_name;
     int64_t repo_id;
@@ -177,8 +179,8 @@ int link_shared_variable(struct kndl_call *call, const V1(LinkSharedVariableRequ
     if (check_request_id(call, req->request_id) < 0 ||
         find_changeable(call, req->shared_id, &found) < 0 ||
         peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0 ||
-        store_link_shared(secrets->store, &found, repo_id, req->linked, call->arena, &variable,
-                          &call->err) < 0)
+        store_link_shared(secrets->store, &request, &found, repo_id, req->linked, call->arena,
+                          &variable, &call->err) < 0)
         return -1;
     changed(call, &variable,
             req->linked ? "a Shared variable was linked" : "a Shared variable was unlinked");

@@ -8,6 +8,8 @@
 
 #include "0001_secrets.sql.h"
 #include "0002_variables.sql.h"
+#include "0003_done.sql.h"
+#include "done.sql.h"
 #include "keys.sql.h"
 #include "kndl/env.h"
 #include "kndl/log.h"
@@ -22,10 +24,13 @@ static const char schema[] = "secrets";
 static const struct kndl_migration migrations[] = {
     {1, "0001_secrets", MIGRATION_0001_SECRETS},
     {2, "0002_variables", MIGRATION_0002_VARIABLES},
+    {3, "0003_done", MIGRATION_0003_DONE},
     {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
+    {"keep_done", SQL_KEEP_DONE},
+    {"find_done", SQL_FIND_DONE},
     {"lock_token", SQL_LOCK_TOKEN},
     {"find_token", SQL_FIND_TOKEN},
     {"change_token", SQL_CHANGE_TOKEN},
@@ -53,7 +58,6 @@ static const struct kndl_statement statements[] = {
     {"count_unlinked", SQL_COUNT_UNLINKED},
     {"list_shared", SQL_LIST_SHARED},
     {"find_shared", SQL_FIND_SHARED},
-    {"find_made", SQL_FIND_MADE},
     {"lock_shared", SQL_LOCK_SHARED},
     {"remove_shared", SQL_REMOVE_SHARED},
     {"find_namesake", SQL_FIND_NAMESAKE},
@@ -99,6 +103,19 @@ void store_close(struct store *store)
     free(store);
 }
 
+int keep_done(struct store *store, const struct request *request, const char *made_id,
+              struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "keep_done", arena, &rows, err, kndl_db_text(request->person_id),
+                     kndl_db_text(request->request_id), kndl_db_text(made_id),
+                     kndl_db_i64(request->now_ms)) < 0)
+        return -1;
+    *ret_is_repeat = rows.changed == 0;
+    return 0;
+}
+
 int open_value(struct store *store, const struct kndl_place *place, struct kndl_slice sealed,
                struct kndl_arena *arena, const char **ret_value, struct kndl_error *err)
 {
@@ -133,14 +150,13 @@ int read_token_row(struct store *store, const char *statement, const char *perso
 
     if (kndl_db_exec(store->db, statement, arena, &rows, err, kndl_db_text(person_id)) < 0)
         return -1;
-    *ret_row = (struct token_row){.request_id = ""};
+    *ret_row = (struct token_row){0};
     if (rows.count > 0)
         *ret_row = (struct token_row){
             .version = kndl_row_i64(&rows, 0, 0),
             .sealed = kndl_row_bytes(&rows, 0, 1),
             .set_at_ms = kndl_row_ms(&rows, 0, 2),
             .expires_at_ms = kndl_row_ms(&rows, 0, 3),
-            .request_id = kndl_row_text(&rows, 0, 4),
         };
     return 0;
 }
@@ -176,9 +192,10 @@ int store_find_token(struct store *store, const char *person_id, struct kndl_are
 }
 
 /* The row, the mask sets that have its value, and the change that sessions hears of. */
-static int change_token(struct store *store, const char *person_id, const struct token_row *row,
-                        const char *change, int64_t now_ms, struct kndl_error *err)
+static int change_token(struct store *store, const struct request *request,
+                        const struct token_row *row, const char *change, struct kndl_error *err)
 {
+    const char *person_id = request->person_id;
     bool exists = row->sealed.size > 0;
 
     if (kndl_db_exec(store->db, "change_token", NULL, NULL, err, kndl_db_text(person_id),
@@ -186,11 +203,12 @@ static int change_token(struct store *store, const char *person_id, const struct
                      exists ? kndl_db_bytes(row->sealed) : kndl_db_null(),
                      exists ? kndl_db_i64(row->set_at_ms) : kndl_db_null(),
                      exists ? kndl_db_i64(row->expires_at_ms) : kndl_db_null(),
-                     kndl_db_text(row->request_id)) < 0 ||
+                     kndl_db_text(request->request_id)) < 0 ||
         kndl_db_exec(store->db, "raise_masks", NULL, NULL, err, kndl_db_text(person_id)) < 0)
         return -1;
     return kndl_db_exec(store->db, "keep_change", NULL, NULL, err, kndl_db_text(person_id),
-                        kndl_db_text(change), kndl_db_i64(row->version), kndl_db_i64(now_ms));
+                        kndl_db_text(change), kndl_db_i64(row->version),
+                        kndl_db_i64(request->now_ms));
 }
 
 /* Is this what the row holds already? A value that cannot be opened is replaced. */
@@ -203,23 +221,25 @@ static bool is_same(struct store *store, const char *person_id, const struct tok
            kndl_slice_equal(kndl_slice_of(kept), token);
 }
 
-int store_set_token(struct store *store, const char *person_id, const char *request_id,
-                    struct kndl_slice token, int64_t now_ms, int64_t expires_at_ms,
-                    struct kndl_arena *arena, struct setup_token *ret_token, bool *ret_changed,
-                    struct kndl_error *err)
+int store_set_token(struct store *store, const struct request *request, struct kndl_slice token,
+                    int64_t expires_at_ms, struct kndl_arena *arena, struct setup_token *ret_token,
+                    bool *ret_changed, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
+    const char *person_id = request->person_id;
     char owner[OWNER_SIZE];
     struct token_row row;
+    bool is_repeat;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
         read_token_row(store, "lock_token", person_id, arena, &row, err) < 0)
         return -1;
-    if (strcmp(row.request_id, request_id) == 0 || is_same(store, person_id, &row, token, arena)) {
+    if (is_repeat || is_same(store, person_id, &row, token, arena)) {
         *ret_token = token_of(&row);
         *ret_changed = false;
-        return 0;
+        return kndl_tx_commit(&tx, err);
     }
 
     const char *change = row.sealed.size > 0 ? "replaced" : "added";
@@ -228,33 +248,30 @@ int store_set_token(struct store *store, const char *person_id, const char *requ
     row = (struct token_row){
         .version = row.version + 1,
         .sealed = kndl_buf_slice(&sealed),
-        .set_at_ms = now_ms,
+        .set_at_ms = request->now_ms,
         .expires_at_ms = expires_at_ms,
-        .request_id = request_id,
     };
-    if (change_token(store, person_id, &row, change, now_ms, err) < 0 ||
-        kndl_tx_commit(&tx, err) < 0)
+    if (change_token(store, request, &row, change, err) < 0 || kndl_tx_commit(&tx, err) < 0)
         return -1;
     *ret_token = token_of(&row);
     *ret_changed = true;
     return 0;
 }
 
-int store_remove_token(struct store *store, const char *person_id, const char *request_id,
-                       int64_t now_ms, struct kndl_arena *arena, bool *ret_changed,
-                       struct kndl_error *err)
+int store_remove_token(struct store *store, const struct request *request, struct kndl_arena *arena,
+                       bool *ret_changed, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct token_row row;
+    bool is_repeat;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        read_token_row(store, "lock_token", person_id, arena, &row, err) < 0)
+        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        read_token_row(store, "lock_token", request->person_id, arena, &row, err) < 0)
         return -1;
-    *ret_changed = row.sealed.size > 0 && strcmp(row.request_id, request_id) != 0;
-    if (!*ret_changed)
-        return 0;
-    row = (struct token_row){.version = row.version + 1, .request_id = request_id};
-    if (change_token(store, person_id, &row, "removed", now_ms, err) < 0)
+    *ret_changed = row.sealed.size > 0 && !is_repeat;
+    row = (struct token_row){.version = row.version + 1};
+    if (*ret_changed && change_token(store, request, &row, "removed", err) < 0)
         return -1;
     return kndl_tx_commit(&tx, err);
 }

@@ -29,6 +29,13 @@ struct setup_token {
     int64_t expires_at_ms;
 };
 
+/* Who asks for a change, by which request. */
+struct request {
+    const char *person_id;
+    const char *request_id;
+    int64_t now_ms;
+};
+
 /* As PutAssignmentRequest.Phase, in the order they follow each other. */
 enum phase {
     PHASE_MADE = 1,
@@ -95,13 +102,6 @@ struct variables {
     size_t count;
 };
 
-/* Who changes what, by which request. */
-struct variable_change {
-    const char *person_id;
-    const char *request_id;
-    int64_t now_ms;
-};
-
 int store_migrate(struct kndl_error *err);
 int store_open(struct store **ret_store, struct kndl_error *err);
 void store_close(struct store *store);
@@ -109,17 +109,17 @@ void store_close(struct store *store);
 int store_find_token(struct store *store, const char *person_id, struct kndl_arena *arena,
                      struct setup_token *ret_token, struct kndl_error *err);
 
+/* A change that is asked for again, up to a day later, changes nothing: it was done. */
+
 /*
  * Keeps a setup token in the place of an older one, and that sessions must hear of it. A repeat of
  * the request, or the same value, changes nothing and sets *ret_changed to false.
  */
-int store_set_token(struct store *store, const char *person_id, const char *request_id,
-                    struct kndl_slice token, int64_t now_ms, int64_t expires_at_ms,
-                    struct kndl_arena *arena, struct setup_token *ret_token, bool *ret_changed,
-                    struct kndl_error *err);
-int store_remove_token(struct store *store, const char *person_id, const char *request_id,
-                       int64_t now_ms, struct kndl_arena *arena, bool *ret_changed,
-                       struct kndl_error *err);
+int store_set_token(struct store *store, const struct request *request, struct kndl_slice token,
+                    int64_t expires_at_ms, struct kndl_arena *arena, struct setup_token *ret_token,
+                    bool *ret_changed, struct kndl_error *err);
+int store_remove_token(struct store *store, const struct request *request, struct kndl_arena *arena,
+                       bool *ret_changed, struct kndl_error *err);
 
 /* The change that is due; *ret_change is NULL if none is. It is due again after a growing pause. */
 int store_claim_change(struct store *store, int64_t now_ms, struct kndl_arena *arena,
@@ -172,14 +172,16 @@ int store_list_variables(struct store *store, int64_t repo_id, struct kndl_arena
                          struct variables *ret_variables, struct kndl_error *err);
 
 /*
- * Sets `count` of a Repo's Variables or none; a repeat of the request changes nothing. The Repo's
- * Sessions mask new Sensitive values from here on. Fails as variable_check_scope() does.
+ * Sets `count` of a Repo's Variables or none. The Repo's Sessions mask new Sensitive values from
+ * here on. What comes back is how those that still exist are then. Fails as variable_check_scope()
+ * does.
  */
-int store_set_variables(struct store *store, const struct variable_change *change, int64_t repo_id,
+int store_set_variables(struct store *store, const struct request *request, int64_t repo_id,
                         const struct new_variable *news, size_t count, struct kndl_arena *arena,
                         struct variables *ret_variables, struct kndl_error *err);
-int store_remove_variable(struct store *store, int64_t repo_id, const char *name,
-                          struct kndl_arena *arena, bool *ret_removed, struct kndl_error *err);
+int store_remove_variable(struct store *store, const struct request *request, int64_t repo_id,
+                          const char *name, struct kndl_arena *arena, bool *ret_removed,
+                          struct kndl_error *err);
 
 /* Every Shared variable, with its links, by name; without Sensitive values. */
 int store_list_shared(struct store *store, struct kndl_arena *arena,
@@ -192,14 +194,16 @@ int store_find_shared(struct store *store, const char *id, struct kndl_arena *ar
  * Changes of a Shared variable as it was found: KNDL_ABORTED if it is another revision now.
  * `found` is NULL for a new one. What comes back is how it is then.
  */
-int store_set_shared(struct store *store, const struct variable_change *change,
+int store_set_shared(struct store *store, const struct request *request,
                      const struct variable *found, const struct new_variable *new,
                      struct kndl_arena *arena, struct variable *ret_variable,
                      struct kndl_error *err);
-int store_remove_shared(struct store *store, const struct variable *found, struct kndl_arena *arena,
+int store_remove_shared(struct store *store, const struct request *request,
+                        const struct variable *found, struct kndl_arena *arena,
                         struct kndl_error *err);
-int store_link_shared(struct store *store, const struct variable *found, int64_t repo_id,
-                      bool linked, struct kndl_arena *arena, struct variable *ret_variable,
+int store_link_shared(struct store *store, const struct request *request,
+                      const struct variable *found, int64_t repo_id, bool linked,
+                      struct kndl_arena *arena, struct variable *ret_variable,
                       struct kndl_error *err);
 
 /* A Session's Repo, and whether it runs with older Variables than that has now. KNDL_NOT_FOUND:

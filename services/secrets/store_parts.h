@@ -17,8 +17,12 @@ struct token_row {
     struct kndl_slice sealed; /* empty: there is none */
     int64_t set_at_ms;
     int64_t expires_at_ms;
-    const char *request_id;
 };
+
+/* Has this request been done? If not, it is from the end of the transaction on: the first thing in
+ * it. `made_id` is the id of what it is about to make, or "". */
+int keep_done(struct store *store, const struct request *request, const char *made_id,
+              struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err);
 
 /* Reads a row; all zero if there is none. */
 int read_token_row(struct store *store, const char *statement, const char *person_id,
@@ -59,7 +63,6 @@ int add_mask(struct store *store, const char *session_id, struct assignment_row 
 struct variable_row {
     struct variable variable;
     struct kndl_slice sealed;
-    const char *request_id; /* of the newest change: a repeat is known by it */
 };
 
 /* As list_variables and its like select it, without its value. */
@@ -70,7 +73,7 @@ int open_variable(struct store *store, struct variable_row *row, bool with_sensi
                   struct kndl_arena *arena, struct kndl_error *err);
 
 /* Seals and writes it; `variable` says where. */
-int put_variable(struct store *store, const struct variable_change *change,
+int put_variable(struct store *store, const struct request *request,
                  const struct variable *variable, struct kndl_error *err);
 
 /* Locks a Repo's Environment and raises its version (ret_version may be NULL) and its Sessions'

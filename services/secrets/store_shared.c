@@ -19,8 +19,8 @@ static size_t gather_shared(const struct kndl_rows *rows, size_t first, struct k
         count++;
     int64_t *links = kndl_arena_alloc(arena, count * sizeof *links);
     for (size_t i = 0; i < count; i++)
-        if (!kndl_row_is_null(rows, first + i, 12))
-            links[row.variable.link_count++] = kndl_row_i64(rows, first + i, 12);
+        if (!kndl_row_is_null(rows, first + i, 11))
+            links[row.variable.link_count++] = kndl_row_i64(rows, first + i, 11);
     row.variable.links = links;
     *ret_row = row;
     return count;
@@ -47,25 +47,18 @@ int store_list_shared(struct store *store, struct kndl_arena *arena,
     return 0;
 }
 
-static int find_shared(struct store *store, const char *id, struct kndl_arena *arena,
-                       struct variable_row *ret_row, struct kndl_error *err)
+int store_find_shared(struct store *store, const char *id, struct kndl_arena *arena,
+                      struct variable *ret_variable, struct kndl_error *err)
 {
+    struct variable_row row;
     struct kndl_rows rows;
 
     if (kndl_db_exec(store->db, "find_shared", arena, &rows, err, kndl_db_text(id)) < 0)
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "this Shared variable does not exist");
-    gather_shared(&rows, 0, arena, ret_row);
-    return open_variable(store, ret_row, false, arena, err);
-}
-
-int store_find_shared(struct store *store, const char *id, struct kndl_arena *arena,
-                      struct variable *ret_variable, struct kndl_error *err)
-{
-    struct variable_row row;
-
-    if (find_shared(store, id, arena, &row, err) < 0)
+    gather_shared(&rows, 0, arena, &row);
+    if (open_variable(store, &row, false, arena, err) < 0)
         return -1;
     *ret_variable = row.variable;
     return 0;
@@ -103,79 +96,73 @@ static int check_shared_scopes(struct store *store, const char *person_id,
                                 "your Shared variables that are linked to no Repo", err);
 }
 
-/* Has this request been done already? Then *ret_row is what it made or changed. */
-static int find_repeat(struct store *store, const struct variable_change *change,
-                       const struct variable *found, struct kndl_arena *arena,
-                       struct variable_row *ret_row, bool *ret_yes, struct kndl_error *err)
+/* The request was done: how what it made or changed is now. */
+static int find_done(struct store *store, const struct request *request,
+                     const struct variable *found, struct kndl_arena *arena,
+                     struct variable *ret_variable, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
-    if (found != NULL) {
-        if (find_shared(store, found->id, arena, ret_row, err) < 0)
-            return -1;
-        *ret_yes = strcmp(ret_row->request_id, change->request_id) == 0;
-        return 0;
-    }
-    if (kndl_db_exec(store->db, "find_made", arena, &rows, err, kndl_db_text(change->person_id),
-                     kndl_db_text(change->request_id)) < 0)
+    if (found != NULL)
+        return store_find_shared(store, found->id, arena, ret_variable, err);
+    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(request->person_id),
+                     kndl_db_text(request->request_id)) < 0)
         return -1;
-    *ret_yes = rows.count > 0;
-    if (!*ret_yes)
-        return 0;
-    gather_shared(&rows, 0, arena, ret_row);
-    return open_variable(store, ret_row, false, arena, err);
+    return store_find_shared(store, kndl_row_text(&rows, 0, 0), arena, ret_variable, err);
 }
 
-int store_set_shared(struct store *store, const struct variable_change *change,
+int store_set_shared(struct store *store, const struct request *request,
                      const struct variable *found, const struct new_variable *new,
                      struct kndl_arena *arena, struct variable *ret_variable,
                      struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct variable variable = {0};
-    struct variable_row row;
+    char *id = kndl_arena_alloc(arena, KNDL_ID_SIZE);
     bool is_repeat;
 
+    kndl_id_new(id);
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        find_repeat(store, change, found, arena, &row, &is_repeat, err) < 0)
+        keep_done(store, request, found == NULL ? id : "", arena, &is_repeat, err) < 0)
         return -1;
-    if (is_repeat) {
-        *ret_variable = row.variable;
-        return 0;
-    }
+    if (is_repeat)
+        return find_done(store, request, found, arena, ret_variable, err);
     if (found != NULL) {
         if (lock_shared(store, found, arena, err) < 0)
             return -1;
         variable = *found;
     } else {
-        char *id = kndl_arena_alloc(arena, KNDL_ID_SIZE);
-
-        kndl_id_new(id);
         variable.id = id;
-        variable.made_by = change->person_id;
+        variable.made_by = request->person_id;
     }
     variable.version++;
     variable.name = new->name;
     variable.value = new->value;
     variable.is_sensitive = new->is_sensitive;
     variable.at_build = new->at_build;
-    variable.changed_by = change->person_id;
-    variable.changed_at_ms = change->now_ms;
-    if (put_variable(store, change, &variable, err) < 0 ||
-        check_shared_scopes(store, change->person_id, &variable, arena, err) < 0 ||
+    variable.changed_by = request->person_id;
+    variable.changed_at_ms = request->now_ms;
+    if (put_variable(store, request, &variable, err) < 0 ||
+        check_shared_scopes(store, request->person_id, &variable, arena, err) < 0 ||
         kndl_tx_commit(&tx, err) < 0)
         return -1;
     *ret_variable = variable;
     return 0;
 }
 
-int store_remove_shared(struct store *store, const struct variable *found, struct kndl_arena *arena,
+int store_remove_shared(struct store *store, const struct request *request,
+                        const struct variable *found, struct kndl_arena *arena,
                         struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    bool is_repeat;
 
-    if (kndl_tx_begin(store->db, &tx, err) < 0 || lock_shared(store, found, arena, err) < 0 ||
-        kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0)
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        keep_done(store, request, "", arena, &is_repeat, err) < 0)
+        return -1;
+    if (!is_repeat &&
+        (lock_shared(store, found, arena, err) < 0 ||
+         kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0))
         return -1;
     return kndl_tx_commit(&tx, err);
 }
@@ -194,15 +181,13 @@ static int check_namesake(struct store *store, const struct variable *found, int
     return 0;
 }
 
-int store_link_shared(struct store *store, const struct variable *found, int64_t repo_id,
-                      bool linked, struct kndl_arena *arena, struct variable *ret_variable,
-                      struct kndl_error *err)
+/* Under the locks of the Repo's Environment and of the row as it was found. */
+static int change_link(struct store *store, const struct variable *found, int64_t repo_id,
+                       bool linked, struct kndl_arena *arena, struct kndl_error *err)
 {
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct kndl_rows rows;
 
-    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        raise_environment(store, repo_id, arena, NULL, err) < 0 ||
+    if (raise_environment(store, repo_id, arena, NULL, err) < 0 ||
         kndl_db_exec(store->db, "lock_shared", arena, &rows, err, kndl_db_text(found->id),
                      kndl_db_i64(found->revision)) < 0)
         return -1;
@@ -210,8 +195,22 @@ int store_link_shared(struct store *store, const struct variable *found, int64_t
         return kndl_fail(err, KNDL_ABORTED, "somebody else changed it at this moment; try again");
     if ((linked && check_namesake(store, found, repo_id, arena, err) < 0) ||
         kndl_db_exec(store->db, linked ? "add_link" : "remove_link", NULL, NULL, err,
-                     kndl_db_text(found->id), kndl_db_i64(repo_id)) < 0 ||
-        check_scopes(store, repo_id, arena, err) < 0 ||
+                     kndl_db_text(found->id), kndl_db_i64(repo_id)) < 0)
+        return -1;
+    return check_scopes(store, repo_id, arena, err);
+}
+
+int store_link_shared(struct store *store, const struct request *request,
+                      const struct variable *found, int64_t repo_id, bool linked,
+                      struct kndl_arena *arena, struct variable *ret_variable,
+                      struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    bool is_repeat;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        (!is_repeat && change_link(store, found, repo_id, linked, arena, err) < 0) ||
         store_find_shared(store, found->id, arena, ret_variable, err) < 0)
         return -1;
     if (ret_variable->link_count > VARIABLE_LINKS_MAX)

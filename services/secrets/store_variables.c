@@ -40,7 +40,6 @@ struct variable_row variable_row_of(const struct kndl_rows *rows, size_t row)
                 .changed_at_ms = kndl_row_ms(rows, row, 10),
             },
         .sealed = kndl_row_bytes(rows, row, 7),
-        .request_id = kndl_row_text(rows, row, 11),
     };
 }
 
@@ -107,7 +106,7 @@ int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena *arena,
                                 "the Shared variables linked to one of its Repos", err);
 }
 
-int put_variable(struct store *store, const struct variable_change *change,
+int put_variable(struct store *store, const struct request *request,
                  const struct variable *variable, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
@@ -119,16 +118,36 @@ int put_variable(struct store *store, const struct variable_change *change,
                         variable->repo_id != 0 ? kndl_db_i64(variable->repo_id) : kndl_db_null(),
                         kndl_db_text(variable->name), kndl_db_bool(variable->is_sensitive),
                         kndl_db_bool(variable->at_build), kndl_db_i64(variable->version),
-                        kndl_db_bytes(kndl_buf_slice(&sealed)), kndl_db_text(change->person_id),
-                        kndl_db_i64(change->now_ms), kndl_db_text(change->request_id));
+                        kndl_db_bytes(kndl_buf_slice(&sealed)), kndl_db_text(request->person_id),
+                        kndl_db_i64(request->now_ms), kndl_db_text(request->request_id));
 }
 
-/* One of a Repo's, under the lock of its Environment. */
-static int set_variable(struct store *store, const struct variable_change *change, int64_t repo_id,
-                        int64_t version, const struct new_variable *new, struct kndl_arena *arena,
-                        struct variable *ret_variable, bool *ret_changed, struct kndl_error *err)
+/* One of a Repo's as it is now; *ret_exists. */
+static int find_variable(struct store *store, int64_t repo_id, const char *name,
+                         struct kndl_arena *arena, struct variable *ret_variable, bool *ret_exists,
+                         struct kndl_error *err)
 {
-    struct variable_row row = {.request_id = ""};
+    struct variable_row row;
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "find_variable", arena, &rows, err, kndl_db_i64(repo_id),
+                     kndl_db_text(name)) < 0)
+        return -1;
+    *ret_exists = rows.count > 0;
+    if (rows.count == 0)
+        return 0;
+    row = variable_row_of(&rows, 0);
+    if (open_variable(store, &row, false, arena, err) < 0)
+        return -1;
+    *ret_variable = row.variable;
+    return 0;
+}
+
+/* One of a Repo's, under the lock of its Environment. What cannot be read can be set again. */
+static int set_variable(struct store *store, const struct request *request, int64_t repo_id,
+                        int64_t version, const struct new_variable *new, struct kndl_arena *arena,
+                        struct variable *ret_variable, struct kndl_error *err)
+{
     struct kndl_rows rows;
     char *id = kndl_arena_alloc(arena, KNDL_ID_SIZE);
 
@@ -136,16 +155,10 @@ static int set_variable(struct store *store, const struct variable_change *chang
                      kndl_db_text(new->name)) < 0)
         return -1;
     if (rows.count > 0)
-        row = variable_row_of(&rows, 0);
-    if (strcmp(row.request_id, change->request_id) == 0) {
-        *ret_variable = row.variable;
-        return open_variable(store, &row, false, arena, err);
-    }
-    if (rows.count > 0)
-        strcpy(id, row.variable.id);
+        strcpy(id, kndl_row_text(&rows, 0, 0));
     else
         kndl_id_new(id);
-    const struct variable variable = {
+    *ret_variable = (struct variable){
         .id = id,
         .repo_id = repo_id,
         .name = new->name,
@@ -153,51 +166,81 @@ static int set_variable(struct store *store, const struct variable_change *chang
         .is_sensitive = new->is_sensitive,
         .at_build = new->at_build,
         .version = version,
-        .changed_by = change->person_id,
-        .changed_at_ms = change->now_ms,
+        .changed_by = request->person_id,
+        .changed_at_ms = request->now_ms,
     };
-    *ret_variable = variable;
-    *ret_changed = true;
-    return put_variable(store, change, &variable, err);
+    return put_variable(store, request, ret_variable, err);
 }
 
-int store_set_variables(struct store *store, const struct variable_change *change, int64_t repo_id,
+/* The request was done: how those that it names are now. */
+static int find_named(struct store *store, int64_t repo_id, const struct new_variable *news,
+                      size_t count, struct kndl_arena *arena, struct variables *ret_variables,
+                      struct kndl_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool exists;
+
+        if (find_variable(store, repo_id, news[i].name, arena,
+                          &ret_variables->all[ret_variables->count], &exists, err) < 0)
+            return -1;
+        ret_variables->count += exists;
+    }
+    return 0;
+}
+
+int store_set_variables(struct store *store, const struct request *request, int64_t repo_id,
                         const struct new_variable *news, size_t count, struct kndl_arena *arena,
                         struct variables *ret_variables, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct variables variables = {0};
-    bool changed = false;
     int64_t version;
+    bool is_repeat;
 
     variables.all = kndl_arena_alloc(arena, (count + 1) * sizeof *variables.all);
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        raise_environment(store, repo_id, arena, &version, err) < 0)
+        keep_done(store, request, "", arena, &is_repeat, err) < 0)
+        return -1;
+    if (is_repeat) {
+        if (find_named(store, repo_id, news, count, arena, &variables, err) < 0)
+            return -1;
+        *ret_variables = variables;
+        return 0;
+    }
+    if (raise_environment(store, repo_id, arena, &version, err) < 0)
         return -1;
     for (; variables.count < count; variables.count++)
-        if (set_variable(store, change, repo_id, version, &news[variables.count], arena,
-                         &variables.all[variables.count], &changed, err) < 0)
+        if (set_variable(store, request, repo_id, version, &news[variables.count], arena,
+                         &variables.all[variables.count], err) < 0)
             return -1;
     if (check_scopes(store, repo_id, arena, err) < 0)
         return -1;
     *ret_variables = variables;
-    /* A repeat: the version that was raised goes back. */
-    return changed ? kndl_tx_commit(&tx, err) : 0;
+    return kndl_tx_commit(&tx, err);
 }
 
-int store_remove_variable(struct store *store, int64_t repo_id, const char *name,
-                          struct kndl_arena *arena, bool *ret_removed, struct kndl_error *err)
+int store_remove_variable(struct store *store, const struct request *request, int64_t repo_id,
+                          const char *name, struct kndl_arena *arena, bool *ret_removed,
+                          struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct kndl_rows rows;
+    bool exists, is_repeat;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        raise_environment(store, repo_id, arena, NULL, err) < 0 ||
-        kndl_db_exec(store->db, "remove_variable", arena, &rows, err, kndl_db_i64(repo_id),
+        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        kndl_db_exec(store->db, "find_variable", arena, &rows, err, kndl_db_i64(repo_id),
                      kndl_db_text(name)) < 0)
         return -1;
-    *ret_removed = rows.changed > 0;
-    return *ret_removed ? kndl_tx_commit(&tx, err) : 0;
+    exists = rows.count > 0;
+    *ret_removed = exists || is_repeat;
+    /* No Environment is raised, or made, for nothing. */
+    if (exists && !is_repeat &&
+        (raise_environment(store, repo_id, arena, NULL, err) < 0 ||
+         kndl_db_exec(store->db, "remove_variable", NULL, NULL, err, kndl_db_i64(repo_id),
+                      kndl_db_text(name)) < 0))
+        return -1;
+    return kndl_tx_commit(&tx, err);
 }
 
 /* ------------------------------------------------------------------------------- Sessions */

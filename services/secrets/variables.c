@@ -67,7 +67,7 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
                   V1(SetVariablesResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct variable_change change = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     struct variables variables;
     const char *repo_name;
     int64_t repo_id;
@@ -88,7 +88,7 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
             .at_build = req->variables[i]->at_build,
         };
     if (check_variables(call, news, req->n_variables, resp) < 0 ||
-        store_set_variables(secrets->store, &change, repo_id, news, req->n_variables, call->arena,
+        store_set_variables(secrets->store, &request, repo_id, news, req->n_variables, call->arena,
                             &variables, &call->err) < 0)
         return -1;
     peers_say_masks_changed(secrets->peers);
@@ -106,13 +106,14 @@ int remove_variable(struct kndl_call *call, const V1(RemoveVariableRequest) *req
                     V1(RemoveVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
+    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     const char *repo_name;
     int64_t repo_id;
     bool removed;
 
     if (check_request_id(call, req->request_id) < 0 ||
         peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0 ||
-        store_remove_variable(secrets->store, repo_id, req->name, call->arena, &removed,
+        store_remove_variable(secrets->store, &request, repo_id, req->name, call->arena, &removed,
                               &call->err) < 0)
         return -1;
     if (removed) {

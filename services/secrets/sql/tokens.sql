@@ -5,11 +5,11 @@
 -- transaction ends.
 INSERT INTO setup_token (person_id, version, request_id) VALUES ($1, 0, '')
 ON CONFLICT (person_id) DO UPDATE SET version = setup_token.version
-RETURNING version, sealed, set_at, expires_at, request_id;
+RETURNING version, sealed, set_at, expires_at;
 
 -- name: find_token
 -- $1 person. No row: there never was one.
-SELECT version, sealed, set_at, expires_at, request_id FROM setup_token WHERE person_id = $1;
+SELECT version, sealed, set_at, expires_at FROM setup_token WHERE person_id = $1;
 
 -- name: change_token
 -- $1 person (locked), $2 version, $3 sealed or null, $4 set at or null, $5 expires at or null, $6

@@ -20,7 +20,7 @@ UPDATE assignment SET mask_version = mask_version + 1 WHERE session_id IN (
 -- name: list_variables
 -- $1 Repo: its own, then what is linked to it.
 SELECT id, repo_id, name, is_sensitive, at_build, version, revision, sealed, made_by, changed_by,
-    changed_at, request_id
+    changed_at
 FROM variable WHERE repo_id = $1
     OR id IN (SELECT variable_id FROM link WHERE link.repo_id = $1)
 ORDER BY repo_id IS NULL, name;
@@ -28,7 +28,7 @@ ORDER BY repo_id IS NULL, name;
 -- name: find_variable
 -- $1 Repo, $2 name.
 SELECT id, repo_id, name, is_sensitive, at_build, version, revision, sealed, made_by, changed_by,
-    changed_at, request_id
+    changed_at
 FROM variable WHERE repo_id = $1 AND name = $2;
 
 -- name: put_variable
@@ -63,23 +63,16 @@ SELECT count(*) FROM variable WHERE repo_id IS NULL AND made_by = $1
 -- name: list_shared
 -- One row for each Repo that one is linked to, or one row with null.
 SELECT v.id, v.repo_id, v.name, v.is_sensitive, v.at_build, v.version, v.revision, v.sealed,
-    v.made_by, v.changed_by, v.changed_at, v.request_id, l.repo_id
+    v.made_by, v.changed_by, v.changed_at, l.repo_id
 FROM variable v LEFT JOIN link l ON l.variable_id = v.id
 WHERE v.repo_id IS NULL ORDER BY v.name, v.id, l.repo_id;
 
 -- name: find_shared
 -- $1 id; rows as list_shared.
 SELECT v.id, v.repo_id, v.name, v.is_sensitive, v.at_build, v.version, v.revision, v.sealed,
-    v.made_by, v.changed_by, v.changed_at, v.request_id, l.repo_id
+    v.made_by, v.changed_by, v.changed_at, l.repo_id
 FROM variable v LEFT JOIN link l ON l.variable_id = v.id
 WHERE v.repo_id IS NULL AND v.id = $1 ORDER BY l.repo_id;
-
--- name: find_made
--- $1 person, $2 request id: the Shared variable that it made. Rows as list_shared.
-SELECT v.id, v.repo_id, v.name, v.is_sensitive, v.at_build, v.version, v.revision, v.sealed,
-    v.made_by, v.changed_by, v.changed_at, v.request_id, l.repo_id
-FROM variable v LEFT JOIN link l ON l.variable_id = v.id
-WHERE v.repo_id IS NULL AND v.made_by = $1 AND v.request_id = $2 ORDER BY l.repo_id;
 
 -- name: lock_shared
 -- $1 id, $2 revision. Raises it and keeps the row from others; no row: it changed meanwhile.
