@@ -247,6 +247,51 @@ static void nothing_is_sent_to_a_runner_that_is_away(void **state)
     assert_non_null(stage_claim(stage, id, DELIVER_START));
 }
 
+/* AC-09: what a Member left waiting does not bring their Claude Code back. */
+static void ac_09_a_removed_members_prompts_are_cancelled_and_wake_nothing(void **state)
+{
+    struct stage *stage = *state;
+    Kndl__Sessions__V1__QueuedPrompt *queued;
+    Kndl__Event__V1__Event **events;
+
+    stage_attend(stage, "r9", NULL, 0);
+    const char *active = stage_make(stage, "bob", "r9", "");
+    const char *dozing = stage_make(stage, "bob", "r9", "");
+    stage_run(stage, "r9", active);
+    stage_run(stage, "r9", dozing);
+    const struct asked sleep = {"bob", dozing, "s1"};
+    struct session session;
+    store_sleep_session(stage->store, stage->arena, &sleep, &session, &stage->changes, &stage->err);
+    for (size_t i = 0; i < 2; i++) {
+        const struct asked asked = {"bob", i == 0 ? active : dozing, "q1"};
+
+        assert_int_equal(store_append_prompt(stage->store, stage->arena, &asked, "go on",
+                                             kndl_slice("s", 1), &queued, &stage->changes,
+                                             &stage->err),
+                         0);
+    }
+    assert_int_equal(
+        store_put_removed_to_sleep(stage->store, stage->arena, "bob", &stage->changes, &stage->err),
+        0);
+    for (size_t i = 0; i < 2; i++) {
+        const char *id = i == 0 ? active : dozing;
+
+        stage_deliver(stage, id);
+        stage_end(stage, "r9", id, 0, END_COMMANDED);
+        assert_null(stage_claim(stage, id, DELIVER_START));
+        assert_int_equal(stage_read(stage, id).state, LIFE(ASLEEP));
+        assert_int_equal(stage_view(stage, id).queue_count, 0);
+        size_t count = stage_events(stage, id, &events);
+        const Kndl__Event__V1__Event *note = NULL;
+        for (size_t j = 0; j < count; j++)
+            if (events[j]->kind_case == KNDL__EVENT__V1__EVENT__KIND_NOTE)
+                note = events[j];
+        assert_non_null(note);
+        assert_string_equal(note->note->note_code, "prompt_cancelled");
+        assert_non_null(strstr(note->note->text, "go on"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_runner_that_does_not_answer_delays_no_other),
         cmocka_unit_test(secrets_hears_of_a_run_s_end_before_the_next_one_starts),
         cmocka_unit_test(nothing_is_sent_to_a_runner_that_is_away),
+        cmocka_unit_test(ac_09_a_removed_members_prompts_are_cancelled_and_wake_nothing),
     };
     return cmocka_run_group_tests_name("sessions claims", tests, stage_open, stage_close);
 }
