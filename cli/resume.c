@@ -1,4 +1,4 @@
-/* kndl resume: goes on with a queue that a stop paused. */
+/* kndl resume: goes on with a queue that was paused. */
 
 #include "session_id.h"
 #include "session_view.h"
@@ -26,7 +26,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 const struct verb verb_resume = {
     .name = "resume",
     .usage = "SESSION",
-    .summary = "go on with the prompts that wait after a stop",
+    .summary = "go on with the prompts of a paused queue",
     .help = "",
     .options = no_options,
     .least = 1,

@@ -136,8 +136,9 @@ void session_view_page(const struct screen *screen, const V1(GetSessionResponse)
     fprintf(screen->out, "%-9s %" PRId64 ", last ", "Events", session->last_seq);
     screen_ago(screen, session->changed_at_ms, kndl_clock_wall_ms());
     fputc('\n', screen->out);
-    if (view->n_queue > 0 || session->queue_paused)
-        fprintf(screen->out, "Queue%s\n", session->queue_paused ? " (paused after a stop)" : "");
+    if (view->n_queue > 0)
+        fprintf(screen->out, "Queue%s\n",
+                session->queue_paused ? " (paused: `kndl resume` goes on)" : "");
     for (size_t i = 0; i < view->n_queue; i++)
         write_prompt(screen, view->queue[i]);
     for (size_t i = 0; i < view->n_questions; i++)

@@ -140,7 +140,7 @@ for (const { name, viewport, colorScheme } of sizes) {
       await tab.page.getByRole('region', { name: 'Queued prompts' }).getByText('say this waits').waitFor();
       await tab.page.getByRole('button', { name: 'Stop' }).click();
       await log(tab.page).getByText(/Stopped after/).waitFor();
-      await tab.page.getByText('Paused after Stop: 1 waiting').waitFor();
+      await tab.page.getByText('Paused: 1 waiting').waitFor();
       await shot('stopped');
       kndl.anthropic.use('all');
       await tab.page.getByRole('button', { name: 'Resume' }).click();

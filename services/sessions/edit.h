@@ -134,6 +134,11 @@ int edit_mark_ended(struct edit *edit, int64_t run, const struct ending *ending,
 int edit_deliver_prompt(struct edit *edit, const char *prompt_id, bool expect_turn,
                         struct kndl_error *err);
 
+/* Ends the prompt of this row of handed_prompts or queued_prompts, with a note of what became of
+ * it, or (QUEUED) lets it wait again. */
+int edit_settle_prompt(struct edit *edit, const struct kndl_rows *prompts, size_t row,
+                       int64_t state, const char *reason, struct kndl_error *err);
+
 /* Closes every open question of a thread as unanswered; NULL: of all threads. */
 int edit_close_questions(struct edit *edit, const char *subagent_id, struct kndl_error *err);
 

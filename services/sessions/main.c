@@ -68,7 +68,8 @@ static ProtobufCService *const *const answers[] = {
     &sessions_service, &runners_service, &sessions_internal_service, &sessions_runner_service, NULL,
 };
 
-static const struct kndl_task *const tasks[] = {&dispatch_task, &deadlines_task, NULL};
+static const struct kndl_task *const tasks[] = {&dispatch_task, &deadlines_task, &upgrade_task,
+                                                NULL};
 
 static const struct kndl_service service = {
     .name = "sessions",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <protobuf-c/protobuf-c.h>
@@ -17,6 +18,7 @@ struct sessions {
     struct runners *runners; /* for the dispatcher */
     struct live *live;
     struct minter *minter;
+    bool is_upgraded;     /* upgrade.c's */
     int64_t opened_at_ms; /* kndl_clock_ms(): the deadlines give Runners time to be heard first */
 };
 

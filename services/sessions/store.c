@@ -13,6 +13,7 @@
 #include "0001_sessions.sql.h"
 #include "0002_runners.sql.h"
 #include "0003_waits.sql.h"
+#include "0004_authors.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -25,6 +26,7 @@ static const struct kndl_migration migrations[] = {
     {1, "sessions", MIGRATION_0001_SESSIONS},
     {2, "runners", MIGRATION_0002_RUNNERS},
     {3, "waits", MIGRATION_0003_WAITS},
+    {4, "authors", MIGRATION_0004_AUTHORS},
     {0, NULL, NULL},
 };
 
@@ -40,6 +42,8 @@ static const struct kndl_statement statements[] = {
     {"find_request", SQL_FIND_REQUEST},
     {"put_request", SQL_PUT_REQUEST},
     {"awake_of_person", SQL_AWAKE_OF_PERSON},
+    {"awake_creators", SQL_AWAKE_CREATORS},
+    {"sessions_of_person", SQL_SESSIONS_OF_PERSON},
     {"find_setup_token", SQL_FIND_SETUP_TOKEN},
     {"put_setup_token", SQL_PUT_SETUP_TOKEN},
     {"overdue_session", SQL_OVERDUE_SESSION},
@@ -61,6 +65,8 @@ static const struct kndl_statement statements[] = {
     {"waiting_prompts", SQL_WAITING_PROMPTS},
     {"set_prompt", SQL_SET_PROMPT},
     {"handed_prompts", SQL_HANDED_PROMPTS},
+    {"queued_prompts", SQL_QUEUED_PROMPTS},
+    {"others_prompts", SQL_OTHERS_PROMPTS},
     {"due_prompt", SQL_DUE_PROMPT},
     {"claim_prompt", SQL_CLAIM_PROMPT},
     {"prompt_taken", SQL_PROMPT_TAKEN},

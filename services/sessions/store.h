@@ -238,9 +238,28 @@ int store_put_person_to_sleep(struct store *store, struct kndl_arena *arena, con
                               bool replaced, int64_t version, struct changes *changes,
                               struct kndl_error *err);
 
-/* They are no Member any more: the same, as often as it is said. */
+/* They are no Member any more: the same, as often as it is said, and what they left waiting is
+ * cancelled, so that nothing wakes a Session of theirs. */
 int store_put_removed_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
                                struct changes *changes, struct kndl_error *err);
+
+/* ---- after an upgrade ---- */
+
+/* The people whose Sessions are awake, or Frozen. */
+int store_list_awake_creators(struct store *store, struct kndl_arena *arena,
+                              const char *const **ret_person_ids, size_t *ret_count,
+                              struct kndl_error *err);
+
+/* They have no setup token: their awake Sessions go to sleep, a Frozen one when its Runner is
+ * back, and what waits in them waits until its Creator resumes the queue. */
+int store_put_tokenless_to_sleep(struct store *store, struct kndl_arena *arena,
+                                 const char *person_id, struct changes *changes,
+                                 struct kndl_error *err);
+
+/* Cancels the prompts of one Session that wait and are not its Creator's, each with a note;
+ * *ret_found is false if there are none. */
+int store_cancel_others_next(struct store *store, struct kndl_arena *arena, bool *ret_found,
+                             struct changes *changes, struct kndl_error *err);
 
 /* ---- what a run says ---- */
 

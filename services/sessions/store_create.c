@@ -94,7 +94,8 @@ static int append_first_prompt(struct edit *edit, const struct new_session *made
     kndl_id_new(id);
     edit->session.queued_count = 1;
     return edit_exec(edit, "append_prompt", &rows, err, kndl_db_text(id), kndl_db_text(made->id),
-                     kndl_db_bytes(made->prompt_sealed), kndl_db_text(made->prompt_masked));
+                     kndl_db_bytes(made->prompt_sealed), kndl_db_text(made->prompt_masked),
+                     kndl_db_text(made->creator_id));
 }
 
 int store_create_session(struct store *store, struct kndl_arena *arena,

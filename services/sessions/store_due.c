@@ -19,7 +19,8 @@ static int claim_prompt(struct store *store, struct kndl_arena *arena, struct de
     bool may_hand = session->state == LIFE(ACTIVE) && !session->turn_open &&
                     !session->queue_paused && session->turn_expected_until_ms <= session->now_ms;
     if (edit_exec(&edit, "claim_prompt", &rows, err, kndl_db_text(session->id),
-                  kndl_db_i64(session->run), kndl_db_bool(may_hand)) < 0)
+                  kndl_db_i64(session->run), kndl_db_bool(may_hand),
+                  kndl_db_text(session->creator_id)) < 0)
         return -1;
     *ret_found = rows.count > 0;
     if (!*ret_found)

@@ -57,7 +57,8 @@ int store_append_prompt(struct store *store, struct kndl_arena *arena, const str
 
     kndl_id_new(id);
     if (edit_exec(&edit, "append_prompt", &rows, err, kndl_db_text(id),
-                  kndl_db_text(asked->session_id), kndl_db_bytes(sealed), kndl_db_text(masked)) < 0)
+                  kndl_db_text(asked->session_id), kndl_db_bytes(sealed), kndl_db_text(masked),
+                  kndl_db_text(asked->person_id)) < 0)
         return -1;
     edit.session.queued_count++;
     edit.session.queue_paused = false;
@@ -258,71 +259,4 @@ int store_wake_session(struct store *store, struct kndl_arena *arena, const stru
         return -1;
     *ret_session = edit.session;
     return 0;
-}
-
-/* Why a Session sleeps although nobody asked for it. */
-struct sleep_reason {
-    const char *code;
-    const char *text;
-};
-
-static const struct sleep_reason token_replaced = {
-    "setup_token_replaced",
-    "Its Creator replaced their setup token: the new one is used when it is woken."};
-static const struct sleep_reason token_removed = {
-    "setup_token_removed",
-    "Its Creator removed their setup token: set one in the web UI, then wake it."};
-static const struct sleep_reason member_removed = {
-    "member_removed", "Its Creator is no Member of this kndl any more."};
-
-static int put_one_to_sleep(struct store *store, struct kndl_arena *arena, const char *session_id,
-                            const struct sleep_reason *reason, struct changes *changes,
-                            struct kndl_error *err)
-{
-    KNDL_CLEANUP(edit_done) struct edit edit;
-
-    if (edit_begin(store, arena, session_id, &edit, err) < 0)
-        return -1;
-    if (!life_is_awake(edit.session.state) && edit.session.state != LIFE(FROZEN))
-        return 0;
-    if (edit_put_to_sleep(&edit, reason->code, reason->text, err) < 0)
-        return -1;
-    return edit_commit(&edit, changes, err);
-}
-
-static int put_all_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
-                            const struct sleep_reason *reason, struct changes *changes,
-                            struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "awake_of_person", arena, &rows, err, kndl_db_text(person_id)) < 0)
-        return -1;
-    for (size_t i = 0; i < rows.count; i++)
-        if (put_one_to_sleep(store, arena, kndl_row_text(&rows, i, 0), reason, changes, err) < 0)
-            return -1;
-    return 0;
-}
-
-int store_put_person_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
-                              bool replaced, int64_t version, struct changes *changes,
-                              struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_setup_token", arena, &rows, err, kndl_db_text(person_id)) < 0)
-        return -1;
-    if (rows.count > 0 && kndl_row_i64(&rows, 0, 0) >= version)
-        return 0;
-    if (put_all_to_sleep(store, arena, person_id, replaced ? &token_replaced : &token_removed,
-                         changes, err) < 0)
-        return -1;
-    return kndl_db_exec(store->db, "put_setup_token", arena, &rows, err, kndl_db_text(person_id),
-                        kndl_db_i64(version));
-}
-
-int store_put_removed_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
-                               struct changes *changes, struct kndl_error *err)
-{
-    return put_all_to_sleep(store, arena, person_id, &member_removed, changes, err);
 }

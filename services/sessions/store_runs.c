@@ -149,33 +149,38 @@ static const char may_have_been_sent[] =
 static int note_prompt(struct edit *edit, const char *masked, int64_t state, const char *reason,
                        struct kndl_error *err)
 {
+    static const struct {
+        const char *code;
+        const char *text;
+    } ends[] = {
+        [PROMPT_STATE(REFUSED)] = {"prompt_refused", "This prompt was refused"},
+        [PROMPT_STATE(CANCELLED)] = {"prompt_cancelled", "This prompt was cancelled"},
+        [PROMPT_STATE(UNSURE)] = {"prompt_unsure", "What became of this prompt is unsure"},
+    };
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
-    bool is_refused = state == PROMPT_STATE(REFUSED);
 
-    kndl_buf_printf(&text, "%s: “%s”. %s",
-                    is_refused ? "This prompt was refused" : "What became of this prompt is unsure",
-                    edit_title(edit, masked), reason);
-    return edit_note(edit, KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING,
-                     is_refused ? "prompt_refused" : "prompt_unsure",
+    kndl_buf_printf(&text, "%s: “%s”. %s", ends[state].text, edit_title(edit, masked), reason);
+    return edit_note(edit, KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING, ends[state].code,
                      kndl_arena_copy(edit->arena, kndl_buf_text(&text)), err);
 }
 
-/* Ends the prompt of this row of handed_prompts, or lets it wait again. */
-static int settle_prompt(struct edit *edit, const struct kndl_rows *handed, size_t row,
-                         int64_t state, const char *reason, struct kndl_error *err)
+int edit_settle_prompt(struct edit *edit, const struct kndl_rows *prompts, size_t row,
+                       int64_t state, const char *reason, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
     edit->view_changed = true;
     if (edit_exec(edit, "set_prompt", &rows, err, kndl_db_text(edit->session.id),
-                  kndl_db_text(kndl_row_text(handed, row, 0)), kndl_db_i64(state),
+                  kndl_db_text(kndl_row_text(prompts, row, 0)), kndl_db_i64(state),
                   kndl_db_text(reason)) < 0)
         return -1;
+    if (kndl_row_i64(prompts, row, 3) == PROMPT_STATE(QUEUED))
+        edit->session.queued_count--;
     if (state == PROMPT_STATE(QUEUED)) {
         edit->session.queued_count++;
         return 0;
     }
-    return note_prompt(edit, kndl_row_text(handed, row, 2), state, reason, err);
+    return note_prompt(edit, kndl_row_text(prompts, row, 2), state, reason, err);
 }
 
 /* A prompt that the Runner surely never had waits again; any other may have been sent, and is
@@ -189,8 +194,9 @@ static int close_handed(struct edit *edit, struct kndl_error *err)
     for (size_t i = 0; i < handed.count; i++) {
         bool maybe = kndl_row_bool(&handed, i, 6) || kndl_row_bool(&handed, i, 7);
 
-        if (settle_prompt(edit, &handed, i, maybe ? PROMPT_STATE(UNSURE) : PROMPT_STATE(QUEUED),
-                          maybe ? may_have_been_sent : "", err) < 0)
+        if (edit_settle_prompt(edit, &handed, i,
+                               maybe ? PROMPT_STATE(UNSURE) : PROMPT_STATE(QUEUED),
+                               maybe ? may_have_been_sent : "", err) < 0)
             return -1;
     }
     return 0;
@@ -325,7 +331,7 @@ static int end_handed(struct edit *edit, const char *prompt_id, int64_t state, c
         return -1;
     if (handed.count == 0 || strcmp(kndl_row_text(&handed, 0, 0), prompt_id) != 0)
         return 0;
-    return settle_prompt(edit, &handed, 0, state, reason, err);
+    return edit_settle_prompt(edit, &handed, 0, state, reason, err);
 }
 
 int store_report_prompt(struct store *store, struct kndl_arena *arena, const struct run_of *run,

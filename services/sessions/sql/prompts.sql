@@ -1,9 +1,10 @@
 -- The prompts of a Session, in the order they were asked.
 
 -- name: append_prompt
--- $1 new id, $2 Session (locked), $3 sealed text, $4 masked text. Its place.
-INSERT INTO sessions.prompt (id, session_id, place, state, sealed, masked, queued_at_ms)
-SELECT $1::text, $2::text, coalesce(max(place), 0) + 1, 1, $3::bytea, $4::text, sessions.now_ms()
+-- $1 new id, $2 Session (locked), $3 sealed text, $4 masked text, $5 who asks. Its place.
+INSERT INTO sessions.prompt (id, session_id, place, state, sealed, masked, queued_at_ms, author_id)
+SELECT $1::text, $2::text, coalesce(max(place), 0) + 1, 1, $3::bytea, $4::text, sessions.now_ms(),
+       $5::text
 FROM sessions.prompt WHERE session_id = $2
 RETURNING place;
 
@@ -40,6 +41,19 @@ WHERE session_id = $1 AND id = $2;
 SELECT id, place, masked, state, reason, queued_at_ms, is_taken, maybe_sent, run
 FROM sessions.prompt WHERE session_id = $1 AND state = 2;
 
+-- name: queued_prompts
+-- $1 Session (locked), $2 whose prompts are left out, or ''. Those that wait, in order.
+SELECT id, place, masked, state, reason, queued_at_ms, is_taken, maybe_sent, run
+FROM sessions.prompt WHERE session_id = $1 AND state = 1 AND author_id <> $2 ORDER BY place;
+
+-- name: others_prompts
+-- A Session in which a prompt of somebody else than its Creator waits. Locks it.
+SELECT s.id FROM sessions.session s
+WHERE EXISTS (SELECT FROM sessions.prompt p
+              WHERE p.session_id = s.id AND p.state = 1 AND p.author_id <> s.creator_id)
+LIMIT 1
+FOR UPDATE OF s;
+
 -- name: due_prompt
 -- A Session that may get a prompt now: Active, its run up, no Turn open or about to be, its queue
 -- not paused, its Runner there; and either a prompt waits and none is handed, or one is handed that
@@ -55,7 +69,7 @@ WHERE s.state = 2 AND NOT r.is_away AND r.paused_until_ms <= sessions.now_ms()
        OR (NOT s.turn_open AND NOT s.queue_paused
            AND s.turn_expected_until_ms <= sessions.now_ms()
            AND EXISTS (SELECT FROM sessions.prompt p
-                       WHERE p.session_id = s.id AND p.state = 1)
+                       WHERE p.session_id = s.id AND p.state = 1 AND p.author_id = s.creator_id)
            AND NOT EXISTS (SELECT FROM sessions.prompt p
                            WHERE p.session_id = s.id AND p.state = 2)))
 ORDER BY s.changed_at_ms
@@ -63,14 +77,14 @@ LIMIT 1
 FOR UPDATE OF s SKIP LOCKED;
 
 -- name: claim_prompt
--- $1 Session (locked), $2 run, $3 may a new one be handed? The handed prompt that nobody holds, or
--- else the first that waits.
+-- $1 Session (locked), $2 run, $3 may a new one be handed? $4 its Creator, whose prompts alone are
+-- handed. The handed prompt that nobody holds, or else the first that waits.
 UPDATE sessions.prompt
 SET state = 2, run = $2, claimed_until_ms = sessions.now_ms() + 10000
 WHERE id = (SELECT p.id FROM sessions.prompt p
             WHERE p.session_id = $1
               AND ((p.state = 2 AND NOT p.is_taken AND p.claimed_until_ms <= sessions.now_ms())
-                   OR ($3::boolean AND p.state = 1
+                   OR ($3::boolean AND p.state = 1 AND p.author_id = $4
                        AND NOT EXISTS (SELECT FROM sessions.prompt o
                                        WHERE o.session_id = $1 AND o.state = 2)))
             ORDER BY p.state DESC, p.place
@@ -92,7 +106,8 @@ SELECT s.id
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
 WHERE s.state = 4 AND NOT s.wake_held AND NOT s.queue_paused
   AND NOT r.is_away AND r.paused_until_ms <= sessions.now_ms()
-  AND EXISTS (SELECT FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1)
+  AND EXISTS (SELECT FROM sessions.prompt p
+              WHERE p.session_id = s.id AND p.state = 1 AND p.author_id = s.creator_id)
   AND NOT EXISTS (SELECT FROM sessions.run u WHERE u.session_id = s.id AND u.phase < 5)
 ORDER BY s.changed_at_ms
 LIMIT 1

@@ -81,6 +81,18 @@ VALUES ($1, $2, $3, $4, $5);
 -- $1 Creator. Their Sessions that run, start or would go on.
 SELECT id FROM sessions.session WHERE creator_id = $1 AND state IN (1, 2, 5, 6) ORDER BY id;
 
+-- name: awake_creators
+-- Whose Sessions run, start or would go on.
+SELECT DISTINCT creator_id FROM sessions.session WHERE state IN (1, 2, 5, 6) ORDER BY creator_id;
+
+-- name: sessions_of_person
+-- $1 Creator. Those of theirs that may have something to do: awake, Frozen, or with prompts that wait.
+SELECT s.id FROM sessions.session s
+WHERE s.creator_id = $1
+  AND (s.state IN (1, 2, 3, 5, 6)
+       OR EXISTS (SELECT FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1))
+ORDER BY s.id;
+
 -- name: find_setup_token
 -- $1 person. The newest version that was acted upon.
 SELECT version FROM sessions.setup_token WHERE person_id = $1;

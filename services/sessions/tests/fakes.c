@@ -57,8 +57,9 @@ int peers_mint_git_token(struct peers *peers, struct kndl_call *call, int64_t re
 int peers_check_setup_token(struct peers *peers, struct kndl_call *call, const char *person_id,
                             bool *ret_exists)
 {
-    (void)call;
     (void)person_id;
+    if (peers->secrets_down)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "secrets does not answer");
     *ret_exists = peers->has_token;
     return 0;
 }

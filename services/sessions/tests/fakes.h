@@ -10,6 +10,7 @@
 struct peers { /* ada is the Owner */
     bool access_down;
     bool redactor_down;
+    bool secrets_down;
     bool hides_repo; /* repo 7, from everybody */
     bool has_token;  /* everybody's setup token */
     unsigned masked; /* texts; each "secret" becomes "******" */

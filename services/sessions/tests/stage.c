@@ -27,6 +27,11 @@ static const struct kndl_statement use_clock[] = {
                  "AS 'SELECT (extract(epoch FROM statement_timestamp()) * 1000)::bigint + "
                  "coalesce((SELECT sum(ms) FROM sessions.test_clock), 0)::bigint'"},
     {"pass", "INSERT INTO sessions.test_clock VALUES ($1)"},
+    {"leave_prompt", "INSERT INTO sessions.prompt (id, session_id, place, state, sealed, masked, "
+                     "queued_at_ms, author_id) "
+                     "SELECT $1::text || $2::text, $1::text, coalesce(max(place), 0) + 1, 1, "
+                     "'sealed'::bytea, $3::text, sessions.now_ms(), $2::text "
+                     "FROM sessions.prompt WHERE session_id = $1::text"},
     {"register", "INSERT INTO sessions.runner (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING"},
     {NULL, NULL},
 };
@@ -112,6 +117,18 @@ static void register_runner(struct stage *stage, const char *runner)
     pthread_mutex_lock(&clock_lock);
     done =
         kndl_db_exec(clock_db, "register", clock_arena, &rows, &stage->err, kndl_db_text(runner));
+    pthread_mutex_unlock(&clock_lock);
+    check(stage, done);
+}
+
+void stage_leave_prompt(struct stage *stage, const char *session_id, const char *author,
+                        const char *text)
+{
+    struct kndl_rows rows;
+
+    pthread_mutex_lock(&clock_lock);
+    int done = kndl_db_exec(clock_db, "leave_prompt", clock_arena, &rows, &stage->err,
+                            kndl_db_text(session_id), kndl_db_text(author), kndl_db_text(text));
     pthread_mutex_unlock(&clock_lock);
     check(stage, done);
 }

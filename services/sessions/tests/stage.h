@@ -40,6 +40,10 @@ void stage_reconnect(struct stage *stage, const char *runner, const struct atten
 const char *stage_make(struct stage *stage, const char *person, const char *runner,
                        const char *prompt);
 
+/* A prompt that waits in it, of any author, as a release may have left it that let others ask. */
+void stage_leave_prompt(struct stage *stage, const char *session_id, const char *author,
+                        const char *text);
+
 /* Everything that is due is taken, until nothing is. How much of it was this Session's. */
 size_t stage_deliver(struct stage *stage, const char *session_id);
 

@@ -14,7 +14,7 @@ export function Queue({ session, queue }: { session: Session; queue: readonly Qu
     <section aria-label="Queued prompts" className="flex flex-col gap-1">
       {session.queuePaused && (
         <div className="flex items-center justify-between gap-2 rounded-lg bg-warn-soft px-3 py-1 text-sm text-warn">
-          <span>Paused after Stop: {queue.length} waiting</span>
+          <span>Paused: {queue.length} waiting</span>
           {session.isCreator && (
             <Button tone="quiet" onClick={() => control.mutate('resumeQueue')}>
               <Play className="size-4" aria-hidden /> Resume
