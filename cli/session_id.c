@@ -53,6 +53,7 @@ int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE]
         if (!page->has_more || page->n_sessions == 0)
             break;
         request.before_changed_at_ms = page->sessions[page->n_sessions - 1]->changed_at_ms;
+        request.before_session_id = page->sessions[page->n_sessions - 1]->id;
     }
     if (count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND,

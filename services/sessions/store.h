@@ -109,9 +109,16 @@ int store_read_session(struct store *store, struct kndl_arena *arena, const char
 int store_list_repos(struct store *store, struct kndl_arena *arena, const char *creator_id,
                      int64_t **ret_ids, size_t *ret_count, struct kndl_error *err);
 
-/* Sessions of these Repos, the last changed first. */
+/* Where a page of Sessions begins: behind this one, which changed then. */
+struct session_place {
+    int64_t changed_at_ms;
+    const char *id;
+};
+
+/* Sessions of these Repos, the last changed first; of those that changed together, by id. */
 int store_list_sessions(struct store *store, struct kndl_arena *arena, const int64_t *repo_ids,
-                        size_t repo_count, const char *creator_id, int64_t before_ms, int64_t limit,
+                        size_t repo_count, const char *creator_id,
+                        const struct session_place *behind, int64_t limit,
                         struct session **ret_sessions, size_t *ret_count, struct kndl_error *err);
 
 /* What a view shows beside Events. The protos' own messages. */

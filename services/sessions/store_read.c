@@ -32,14 +32,16 @@ int store_list_repos(struct store *store, struct kndl_arena *arena, const char *
 }
 
 int store_list_sessions(struct store *store, struct kndl_arena *arena, const int64_t *repo_ids,
-                        size_t repo_count, const char *creator_id, int64_t before_ms, int64_t limit,
+                        size_t repo_count, const char *creator_id,
+                        const struct session_place *behind, int64_t limit,
                         struct session **ret_sessions, size_t *ret_count, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
     if (kndl_db_exec(store->db, "list_sessions", arena, &rows, err,
                      kndl_db_i64s(repo_ids, repo_count), kndl_db_text(creator_id),
-                     kndl_db_i64(before_ms), kndl_db_i64(limit)) < 0)
+                     kndl_db_i64(behind->changed_at_ms), kndl_db_text(behind->id),
+                     kndl_db_i64(limit)) < 0)
         return -1;
     *ret_sessions = kndl_arena_alloc(arena, rows.count * sizeof **ret_sessions);
     for (size_t i = 0; i < rows.count; i++)

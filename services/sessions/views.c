@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "kndl/id.h"
 #include "peers.h"
 #include "present.h"
 #include "rpc.h"
@@ -21,19 +22,37 @@ static int check_limit(struct kndl_call *call, int32_t limit, int64_t *ret_limit
     return 0;
 }
 
+static int read_place(struct kndl_call *call, const V1(ListSessionsRequest) *req,
+                      struct session_place *ret_place)
+{
+    if (req->before_changed_at_ms < 0)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "before_changed_at_ms is %lld; it is a time or 0",
+                         (long long)req->before_changed_at_ms);
+    if ((req->before_changed_at_ms > 0) != kndl_id_is_valid(req->before_session_id) ||
+        (req->before_changed_at_ms == 0 && req->before_session_id[0] != '\0'))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "before_changed_at_ms and before_session_id go together: both of the last "
+                         "Session of the page before");
+    *ret_place = req->before_changed_at_ms > 0
+                     ? (struct session_place){req->before_changed_at_ms, req->before_session_id}
+                     : (struct session_place){INT64_MAX, ""};
+    return 0;
+}
+
 int list_sessions(struct kndl_call *call, const V1(ListSessionsRequest) *req,
                   V1(ListSessionsResponse) *resp)
 {
     struct sessions *sessions = call->state;
     const char *creator = req->mine ? call->actor.id : "";
-    int64_t before_ms = req->before_changed_at_ms > 0 ? req->before_changed_at_ms : INT64_MAX;
+    struct session_place behind;
     struct session *found;
     struct access access;
     int64_t *repo_ids;
     int64_t limit;
     size_t count;
 
-    if (check_limit(call, req->limit, &limit) < 0)
+    if (check_limit(call, req->limit, &limit) < 0 || read_place(call, req, &behind) < 0)
         return -1;
     if (req->repo_id != 0) {
         repo_ids = kndl_arena_alloc(call->arena, sizeof *repo_ids);
@@ -45,7 +64,7 @@ int list_sessions(struct kndl_call *call, const V1(ListSessionsRequest) *req,
     }
     if (peers_check_access(sessions->peers, call, repo_ids, count, &access) < 0 ||
         store_list_sessions(sessions->store, call->arena, access.repo_ids, access.count, creator,
-                            before_ms, limit + 1, &found, &count, &call->err) < 0)
+                            &behind, limit + 1, &found, &count, &call->err) < 0)
         return -1;
 
     resp->has_more = count > (size_t)limit;

@@ -58,15 +58,17 @@ WHERE id = $1;
 SELECT DISTINCT repo_id FROM sessions.session WHERE $1::text = '' OR creator_id = $1::text ORDER BY repo_id;
 
 -- name: list_sessions
--- $1 Repos, $2 Creator or '', $3 changed before, $4 limit. As read_session, newest first.
+-- $1 Repos, $2 Creator or '', $3 and $4 the last one's time and id of the page before, $5 limit. As
+-- read_session, newest first; of those that changed at the same time, by id.
 SELECT s.*,
        (SELECT count(*) FROM sessions.prompt p WHERE p.session_id = s.id AND p.state = 1),
        sessions.now_ms(), r.seal_key, r.is_away, r.last_seen_ms, r.name,
        r.removed_at_ms > 0
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
-WHERE s.repo_id = ANY ($1::bigint[]) AND ($2::text = '' OR s.creator_id = $2::text) AND s.changed_at_ms < $3::bigint
-ORDER BY s.changed_at_ms DESC, s.id
-LIMIT $4::bigint;
+WHERE s.repo_id = ANY ($1::bigint[]) AND ($2::text = '' OR s.creator_id = $2::text)
+  AND (s.changed_at_ms, s.id) < ($3::bigint, $4::text)
+ORDER BY s.changed_at_ms DESC, s.id DESC
+LIMIT $5::bigint;
 
 -- name: find_request
 -- $1 Session (locked), $2 request id. What was asked by it, and what came of it.

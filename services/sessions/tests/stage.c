@@ -32,6 +32,7 @@ static const struct kndl_statement use_clock[] = {
                      "SELECT $1::text || $2::text, $1::text, coalesce(max(place), 0) + 1, 1, "
                      "'sealed'::bytea, $3::text, sessions.now_ms(), $2::text "
                      "FROM sessions.prompt WHERE session_id = $1::text"},
+    {"together", "UPDATE sessions.session SET changed_at_ms = sessions.now_ms()"},
     {"register", "INSERT INTO sessions.runner (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING"},
     {NULL, NULL},
 };
@@ -107,6 +108,17 @@ void stage_pass(int64_t ms)
     pthread_mutex_unlock(&clock_lock);
     if (passed < 0)
         fail_msg("%s", err.message);
+}
+
+void stage_change_together(struct stage *stage)
+{
+    struct kndl_rows rows;
+    int done;
+
+    pthread_mutex_lock(&clock_lock);
+    done = kndl_db_exec_params(clock_db, "together", NULL, 0, clock_arena, &rows, &stage->err);
+    pthread_mutex_unlock(&clock_lock);
+    check(stage, done);
 }
 
 static void register_runner(struct stage *stage, const char *runner)
