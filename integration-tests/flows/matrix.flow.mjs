@@ -32,13 +32,20 @@ let session; // grace's, on demo/hello
 let repoId;
 let callers;
 
+function whoOf(about, cells, method) {
+  if (cells === 'RRRA') return 'Owner';
+  if (cells === 'ARNR') return 'Creator';
+  return cells === 'AANA' && about !== 'a Shared variable' && method !== 'CreateSession' ? 'Participant' : 'Member';
+}
+
 function readTable() {
   const rows = [];
   let service = '';
   for (const line of fs.readFileSync(path.join(ROOT, 'docs/permissions.md'), 'utf8').split('\n')) {
     service = /^## (\S+)$/.exec(line)?.[1] ?? service;
-    const row = /^\| `(\w+)` \| (\w+) \|$/.exec(line);
-    if (row) rows.push({ service, method: row[1], who: row[2] });
+    const row = /^\| `(\w+)` \| ([\w ]*) \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|/.exec(line);
+    if (!row || !service || /(Runner|Raw)Service$/.test(service)) continue;
+    rows.push({ service, method: row[1], who: whoOf(row[2], row.slice(3, 7).join(''), row[1]) });
   }
   return rows;
 }

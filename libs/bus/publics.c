@@ -1,149 +1,210 @@
-/* The table of who may what. */
+/* The table of who may do what. Nothing but rows: publics_find.c looks them up. */
 
 #include "kndl/publics.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "kndl/buf.h"
+#include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "kndl/sessions/v1/runners_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 
-struct row {
-    const char *method;
-    enum kndl_who who;
-};
+#define NOTHING KNDL_ABOUT_NOTHING
+#define SEEN KNDL_ABOUT_SEEN
+#define REPO KNDL_ABOUT_REPO
+#define SESSION KNDL_ABOUT_SESSION
+#define SHARED KNDL_ABOUT_SHARED
+
+#define MEMBER KNDL_WHO_MEMBER
+#define PARTICIPANT KNDL_WHO_PARTICIPANT
+#define CREATOR KNDL_WHO_CREATOR
+#define KEEPER KNDL_WHO_KEEPER
+#define OWNER KNDL_WHO_OWNER
+
+#define BROWSER KNDL_BY_BROWSER
+#define BOTH KNDL_BY_BOTH
+
+#define CHANGES KNDL_CHANGES
+
+/* ---- methods of people ---- */
 
 /* The Owner drives nobody else's Session. */
-static const struct row sessions[] = {
-    {"CreateSession", KNDL_WHO_MEMBER}, /* in a Repo that they see; they become its Creator */
-    {"ListSessions", KNDL_WHO_MEMBER},  /* those that they see */
-    {"GetSession", KNDL_WHO_PARTICIPANT}, {"SendPrompt", KNDL_WHO_CREATOR},
-    {"CancelPrompt", KNDL_WHO_CREATOR},   {"ResumeQueue", KNDL_WHO_CREATOR},
-    {"AnswerQuestion", KNDL_WHO_CREATOR}, {"StopTurn", KNDL_WHO_CREATOR},
-    {"SleepSession", KNDL_WHO_CREATOR},   {"WakeSession", KNDL_WHO_CREATOR},
-    {"ListEvents", KNDL_WHO_PARTICIPANT}, {"OpenView", KNDL_WHO_PARTICIPANT},
-    {"Heads", KNDL_WHO_MEMBER}, /* what they do not see is left out */
+static const struct kndl_public sessions[] = {
+    {"CreateSession", REPO, PARTICIPANT, BOTH, CHANGES}, /* they become its Creator */
+    {"ListSessions", SEEN, MEMBER, BOTH, 0},
+    {"GetSession", SESSION, PARTICIPANT, BOTH, 0},
+    {"SendPrompt", SESSION, CREATOR, BOTH, CHANGES},
+    {"CancelPrompt", SESSION, CREATOR, BOTH, CHANGES},
+    {"ResumeQueue", SESSION, CREATOR, BOTH, CHANGES},
+    {"AnswerQuestion", SESSION, CREATOR, BOTH, CHANGES},
+    {"StopTurn", SESSION, CREATOR, BOTH, CHANGES},
+    {"SleepSession", SESSION, CREATOR, BOTH, CHANGES},
+    {"WakeSession", SESSION, CREATOR, BOTH, CHANGES},
+    {"ListEvents", SESSION, PARTICIPANT, BOTH, KNDL_WAITS},
+    {"OpenView", SESSION, PARTICIPANT, BOTH, 0},
+    {"Heads", SEEN, MEMBER, BOTH, 0},
 };
 
-static const struct row runners[] = {
-    {"ListRunners", KNDL_WHO_MEMBER}, {"RegisterRunner", KNDL_WHO_OWNER},
-    {"RenameRunner", KNDL_WHO_OWNER}, {"RotateRunnerToken", KNDL_WHO_OWNER},
-    {"RemoveRunner", KNDL_WHO_OWNER},
+/* Runners are administered in the browser; the CLI looks at them. */
+static const struct kndl_public runners[] = {
+    {"ListRunners", NOTHING, MEMBER, BOTH, 0},
+    {"RegisterRunner", NOTHING, OWNER, BROWSER, CHANGES},
+    {"RenameRunner", NOTHING, OWNER, BROWSER, CHANGES},
+    {"RotateRunnerToken", NOTHING, OWNER, BROWSER, CHANGES},
+    {"RemoveRunner", NOTHING, OWNER, BROWSER, CHANGES},
 };
 
-static const struct row secrets[] = {
-    {"SetSetupToken", KNDL_WHO_MEMBER},
-    {"RemoveSetupToken", KNDL_WHO_MEMBER},
-    {"GetSetupToken", KNDL_WHO_MEMBER},
-    {"ListVariables", KNDL_WHO_PARTICIPANT},
-    {"SetVariables", KNDL_WHO_PARTICIPANT},
-    {"RemoveVariable", KNDL_WHO_PARTICIPANT},
-    {"ListSharedVariables", KNDL_WHO_MEMBER}, /* theirs, and those of Repos that they see */
-    {"SetSharedVariable", KNDL_WHO_MEMBER},   /* who sees every Repo that it is linked to */
-    {"RemoveSharedVariable", KNDL_WHO_MEMBER},
-    {"LinkSharedVariable", KNDL_WHO_MEMBER},
-    {"GetSessionVariables", KNDL_WHO_PARTICIPANT},
+/* A CLI token lies on a disk; what spends another's money is set in the browser alone. */
+static const struct kndl_public secrets[] = {
+    {"SetSetupToken", NOTHING, MEMBER, BROWSER, CHANGES},
+    {"RemoveSetupToken", NOTHING, MEMBER, BROWSER, CHANGES},
+    {"GetSetupToken", NOTHING, MEMBER, BOTH, 0}, /* that there is one, never its value */
+    {"ListVariables", REPO, PARTICIPANT, BOTH, 0},
+    {"SetVariables", REPO, PARTICIPANT, BOTH, CHANGES},
+    {"RemoveVariable", REPO, PARTICIPANT, BOTH, CHANGES},
+    {"ListSharedVariables", SEEN, MEMBER, BOTH, 0},
+    {"SetSharedVariable", SHARED, KEEPER, BOTH, CHANGES},
+    {"RemoveSharedVariable", SHARED, KEEPER, BOTH, CHANGES},
+    {"LinkSharedVariable", SHARED, KEEPER, BOTH, CHANGES}, /* and who sees that Repo */
+    {"GetSessionVariables", SESSION, PARTICIPANT, BOTH, 0},
 };
 
-static const struct row repo_access[] = {
-    {"WhoAmI", KNDL_WHO_MEMBER},      {"ListRepos", KNDL_WHO_MEMBER},
-    {"SignOut", KNDL_WHO_MEMBER},     {"ListSignIns", KNDL_WHO_MEMBER},
-    {"EndSignIn", KNDL_WHO_MEMBER},   {"EndAllSignIns", KNDL_WHO_MEMBER},
-    {"FindDevice", KNDL_WHO_MEMBER},  {"DecideDevice", KNDL_WHO_MEMBER},
-    {"ListMembers", KNDL_WHO_MEMBER}, {"ListInvites", KNDL_WHO_OWNER},
-    {"InviteMember", KNDL_WHO_OWNER}, {"RevokeInvite", KNDL_WHO_OWNER},
-    {"RemoveMember", KNDL_WHO_OWNER}, {"HandOverOwnership", KNDL_WHO_OWNER},
+/* Who may come in, and with what, is decided in the browser alone, too. */
+static const struct kndl_public repo_access[] = {
+    {"WhoAmI", NOTHING, MEMBER, BOTH, 0},
+    {"ListRepos", SEEN, MEMBER, BOTH, 0},
+    {"SignOut", NOTHING, MEMBER, BOTH, CHANGES | KNDL_NAMES_CREDENTIAL},
+    {"ListSignIns", NOTHING, MEMBER, BOTH, KNDL_NAMES_CREDENTIAL}, /* a CLI sees itself alone */
+    {"EndSignIn", NOTHING, MEMBER, BROWSER, CHANGES},
+    {"EndAllSignIns", NOTHING, MEMBER, BROWSER, CHANGES},
+    {"FindDevice", NOTHING, MEMBER, BROWSER, KNDL_GUESSES},
+    {"DecideDevice", NOTHING, MEMBER, BROWSER, CHANGES | KNDL_GUESSES},
+    {"ListMembers", NOTHING, MEMBER, BROWSER, 0},
+    {"ListInvites", NOTHING, OWNER, BROWSER, 0},
+    {"InviteMember", NOTHING, OWNER, BROWSER, CHANGES | KNDL_INVITES},
+    {"RevokeInvite", NOTHING, OWNER, BROWSER, CHANGES},
+    {"RemoveMember", NOTHING, OWNER, BROWSER, CHANGES},
+    {"HandOverOwnership", NOTHING, OWNER, BROWSER, CHANGES},
 };
+
+/* ---- methods of Runners ---- */
+
+#define OF_RUNNER(method)                                                                          \
+    {                                                                                              \
+        method, SESSION, KNDL_WHO_RUNNER, 0, 0                                                     \
+    }
+
+/* Whose Session it is, in which run and phase, is looked at in the row of the run. */
+static const struct kndl_public sessions_runner[] = {
+    {"Attend", NOTHING, KNDL_WHO_RUNNER, 0, 0}, /* what it has itself */
+    OF_RUNNER("ReportStep"),
+    OF_RUNNER("ReportRunning"),
+    OF_RUNNER("ReportEnded"),
+    OF_RUNNER("ReportPrompt"),
+    OF_RUNNER("ReportCommand"),
+    OF_RUNNER("ReportWaiting"),
+    OF_RUNNER("IssueModToken"),
+    OF_RUNNER("MintGitToken"),
+};
+
+static const struct kndl_public secrets_runner[] = {
+    OF_RUNNER("FetchSetupToken"), /* while it starts, and its Creator is a Member and has one */
+    OF_RUNNER("FetchVariables"),
+    OF_RUNNER("PutSessionToken"),
+};
+
+static const struct kndl_public redactor_runner[] = {OF_RUNNER("Open")};
+static const struct kndl_public redactor_raw[] = {OF_RUNNER("Put")};
 
 #define COUNT(rows) (sizeof rows / sizeof *rows)
 
 /* protobuf-c's struct of a service is its base and a pointer for each method. */
 #define EACH_METHOD_HAS_ITS_ROW(Service, rows)                                                     \
-    _Static_assert((sizeof(Service) - sizeof(ProtobufCService)) / sizeof(void (*)(void)) ==        \
+    _Static_assert((sizeof(Kndl__##Service##_Service) - sizeof(ProtobufCService)) /                \
+                           sizeof(void (*)(void)) ==                                               \
                        COUNT(rows),                                                                \
-                   "a public method is missing from libs/bus/publics.c, or is gone")
+                   "a method is missing from libs/bus/publics.c, or is gone")
 
-EACH_METHOD_HAS_ITS_ROW(Kndl__Sessions__V1__SessionsService_Service, sessions);
-EACH_METHOD_HAS_ITS_ROW(Kndl__Sessions__V1__RunnersService_Service, runners);
-EACH_METHOD_HAS_ITS_ROW(Kndl__Secrets__V1__SecretsService_Service, secrets);
-EACH_METHOD_HAS_ITS_ROW(Kndl__RepoAccess__V1__RepoAccessService_Service, repo_access);
+EACH_METHOD_HAS_ITS_ROW(Sessions__V1__SessionsService, sessions);
+EACH_METHOD_HAS_ITS_ROW(Sessions__V1__RunnersService, runners);
+EACH_METHOD_HAS_ITS_ROW(Secrets__V1__SecretsService, secrets);
+EACH_METHOD_HAS_ITS_ROW(RepoAccess__V1__RepoAccessService, repo_access);
+EACH_METHOD_HAS_ITS_ROW(Sessions__V1__SessionsRunnerService, sessions_runner);
+EACH_METHOD_HAS_ITS_ROW(Secrets__V1__SecretsRunnerService, secrets_runner);
+EACH_METHOD_HAS_ITS_ROW(Redactor__V1__RedactorRunnerService, redactor_runner);
+EACH_METHOD_HAS_ITS_ROW(Redactor__V1__RedactorRawService, redactor_raw);
 
-/* In the order of kndl_public_services. */
-static const struct {
-    const struct row *rows;
-    size_t count;
-} tables[] = {
-    {sessions, COUNT(sessions)},
-    {runners, COUNT(runners)},
-    {secrets, COUNT(secrets)},
-    {repo_access, COUNT(repo_access)},
+#define ROWS(name, rows)                                                                           \
+    {                                                                                              \
+        &kndl__##name##__descriptor, rows, COUNT(rows)                                             \
+    }
+
+const struct kndl_public_service kndl_public_services[] = {
+    ROWS(sessions__v1__sessions_service, sessions),
+    ROWS(sessions__v1__runners_service, runners),
+    ROWS(secrets__v1__secrets_service, secrets),
+    ROWS(repo_access__v1__repo_access_service, repo_access),
+    {NULL, NULL, 0},
 };
 
-const ProtobufCServiceDescriptor *const kndl_public_services[] = {
-    &kndl__sessions__v1__sessions_service__descriptor,
-    &kndl__sessions__v1__runners_service__descriptor,
-    &kndl__secrets__v1__secrets_service__descriptor,
-    &kndl__repo_access__v1__repo_access_service__descriptor,
-    NULL,
+const struct kndl_public_service kndl_runner_services[] = {
+    ROWS(sessions__v1__sessions_runner_service, sessions_runner),
+    ROWS(secrets__v1__secrets_runner_service, secrets_runner),
+    ROWS(redactor__v1__redactor_runner_service, redactor_runner),
+    ROWS(redactor__v1__redactor_raw_service, redactor_raw),
+    {NULL, NULL, 0},
 };
 
-static const char *who_name(enum kndl_who who)
-{
-    switch (who) {
-    case KNDL_WHO_MEMBER:
-        return "Member";
-    case KNDL_WHO_PARTICIPANT:
-        return "Participant";
-    case KNDL_WHO_CREATOR:
-        return "Creator";
-    case KNDL_WHO_OWNER:
-        return "Owner";
+/* ---- messages of the socket ---- */
+
+const struct kndl_public_message kndl_public_messages[] = {
+    {"open", PARTICIPANT}, /* what it shows is asked of OpenView and ListEvents, as the person */
+    {"close", MEMBER},     /* a channel of its own */
+    {"ping", MEMBER},
+    {"watch", MEMBER}, /* what they do not see is left out */
+};
+
+const unsigned kndl_public_message_count = COUNT(kndl_public_messages);
+
+/* ---- paths ---- */
+
+#define HUB(id, method, path, who, remark)                                                         \
+    {                                                                                              \
+        KNDL_PATH_##id, KNDL_DOOR_HUB, method, path, who, remark                                   \
     }
-    abort();
-}
-
-static enum kndl_who find(size_t table, const char *method)
-{
-    for (size_t i = 0; i < tables[table].count; i++)
-        if (strcmp(tables[table].rows[i].method, method) == 0)
-            return tables[table].rows[i].who;
-    abort();
-}
-
-enum kndl_who kndl_public_who(const ProtobufCMethodDescriptor *method)
-{
-    for (size_t i = 0; kndl_public_services[i] != NULL; i++) {
-        const ProtobufCServiceDescriptor *service = kndl_public_services[i];
-
-        if (method >= service->methods && method < service->methods + service->n_methods)
-            return find(i, method->name);
+#define MOD(id, method, path)                                                                      \
+    {                                                                                              \
+        KNDL_PATH_MOD_##id, KNDL_DOOR_RELAY, method, path, SANDBOX, OWN_RUN                        \
     }
-    abort();
-}
 
-void kndl_publics_print(struct kndl_buf *out)
-{
-    kndl_buf_append_text(
-        out,
-        "# Permissions\n\n"
-        "Who may call each public method: made from `libs/bus/publics.c`; a test fails when this "
-        "is stale, and\nanother tries every kind of caller on every row "
-        "(`integration-tests/flows/matrix.flow.mjs`).\n\n"
-        "Checked in this order: the credential (401, alike for all), the object and its Repo "
-        "(404, alike for what is\nnot there and what one may not see), the row below (403), the "
-        "state (409).\n\n"
-        "*Member*: every one, for what is their own or all Members'. *Participant*: who sees the "
-        "Session's Repo.\n*Creator*: of these, its Creator alone. *Owner*: the Owner, whatever "
-        "it names.\n");
-    for (size_t i = 0; kndl_public_services[i] != NULL; i++) {
-        const ProtobufCServiceDescriptor *service = kndl_public_services[i];
+#define ANYBODY KNDL_WHO_ANYBODY
+#define SANDBOX KNDL_WHO_SANDBOX
+#define OWN_RUN "the Session token of that Sandbox's run, on its own relay; any other 401"
 
-        kndl_buf_printf(out, "\n## %s\n\n| method | who |\n|---|---|\n", service->name);
-        for (unsigned m = 0; m < service->n_methods; m++)
-            kndl_buf_printf(out, "| `%s` | %s |\n", service->methods[m].name,
-                            who_name(find(i, service->methods[m].name)));
-    }
-}
+const struct kndl_path kndl_paths[] = {
+    HUB(HEALTH, "READ", "/health", ANYBODY, ""),
+    HUB(METHOD, "*", "/kndl.*", ANYBODY, "by the method's own row"),
+    HUB(SOCKET, "UPGRADE", "/socket", MEMBER, "then by the message's row"),
+    HUB(RUNNER_CREDENTIAL, "POST", "/runner/credential", KNDL_WHO_RUNNER, "its RUNNER_TOKEN"),
+    HUB(SIGN_IN_METHODS, "GET", "/auth/methods", ANYBODY, ""),
+    HUB(DEV_LOGIN, "POST", "/auth/dev", ANYBODY,
+        "a Hub on loopback that allows it, from loopback; a removed Member R"),
+    HUB(GITHUB_BEGIN, "POST", "/auth/github", ANYBODY, "an Invite or the Setup link only if valid"),
+    HUB(GITHUB_RETURN, "GET", "/auth/github/callback", ANYBODY,
+        "the browser that began, once; who is no Member and has no Invite R"),
+    HUB(DEVICE_BEGIN, "POST", "/auth/device", ANYBODY, ""),
+    HUB(DEVICE_POLL, "POST", "/auth/device/token", ANYBODY, "who has its code"),
+    HUB(SIGN_OUT, "POST", "/auth/signout", ANYBODY, "ends the caller's own"),
+    HUB(NONE, "*", "/auth/*", 0, NULL),
+    HUB(FILE, "READ", "/*", ANYBODY, "the web UI"),
+
+    MOD(HELLO, "POST", "/mod/hello"),
+    MOD(EVENTS, "POST", "/mod/events"),
+    MOD(RESULTS, "POST", "/mod/results"),
+    MOD(COMMANDS, "GET", "/mod/commands"),
+    MOD(ANSWER, "GET", "/mod/answers/*"),
+};
+
+const unsigned kndl_path_count = COUNT(kndl_paths);

@@ -315,30 +315,18 @@ static void tell_methods(struct auth *auth)
     auth_ask(auth, "GetSignInMethods", &request.base, AUTH_ASK_MS, on_methods);
 }
 
-static const struct {
-    const char *method;
-    const char *path;
-    void (*begin)(struct auth *auth);
-} routes[] = {
-    {"GET", "/auth/methods", tell_methods},
-    {"POST", "/auth/dev", auth_dev_login},
-    {"POST", "/auth/github", auth_github_begin},
-    {"GET", "/auth/github/callback", auth_github_return},
-    {"POST", "/auth/device", auth_device_begin},
-    {"POST", "/auth/device/token", auth_device_poll},
-    {"POST", "/auth/signout", sign_out},
-};
-
-void auth_begin(struct gateway *gateway, struct kndl_web_request *request, const char *trace)
+void auth_begin(struct gateway *gateway, struct kndl_web_request *request, enum kndl_path_id path,
+                const char *trace)
 {
-    struct kndl_error err;
+    static void (*const routes[])(struct auth * auth) = {
+        [KNDL_PATH_SIGN_IN_METHODS] = tell_methods,
+        [KNDL_PATH_DEV_LOGIN] = auth_dev_login,
+        [KNDL_PATH_GITHUB_BEGIN] = auth_github_begin,
+        [KNDL_PATH_GITHUB_RETURN] = auth_github_return,
+        [KNDL_PATH_DEVICE_BEGIN] = auth_device_begin,
+        [KNDL_PATH_DEVICE_POLL] = auth_device_poll,
+        [KNDL_PATH_SIGN_OUT] = sign_out,
+    };
 
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(kndl_web_path(request), routes[i].path) == 0 &&
-            strcmp(kndl_web_method(request), routes[i].method) == 0) {
-            routes[i].begin(begin(gateway, request, trace));
-            return;
-        }
-    kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such route");
-    answer_error_as(gateway, request, 404, &err, trace);
+    routes[path](begin(gateway, request, trace));
 }

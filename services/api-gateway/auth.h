@@ -6,11 +6,13 @@
  */
 
 #include "gateway.h"
+#include "kndl/publics.h"
 
 struct auth;
 
-/* The path begins with /auth/. What it keeps for the request is its data. */
-void auth_begin(struct gateway *gateway, struct kndl_web_request *request, const char *trace);
+/* `path` is one of those. What it keeps for the request is its data. */
+void auth_begin(struct gateway *gateway, struct kndl_web_request *request, enum kndl_path_id path,
+                const char *trace);
 
 /* The client went away. */
 void auth_abort(struct auth *auth);

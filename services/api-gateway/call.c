@@ -191,9 +191,9 @@ static int prepare(struct call *call, struct kndl_error *err)
         body = kndl_buf_slice(&call->packed);
     if (kndl_guard_check(call->descriptor->input, body, err) < 0)
         return -1;
-    if (call->method->flags & METHOD_NAMES_CREDENTIAL)
+    if (call->row->flags & KNDL_NAMES_CREDENTIAL)
         return pack_credential(call, body, err);
-    if (call->method->flags & METHOD_WAITS)
+    if (call->row->flags & KNDL_WAITS)
         return wait_begin(call, body, err);
     return 0;
 }
@@ -201,18 +201,18 @@ static int prepare(struct call *call, struct kndl_error *err)
 static int admit(struct call *call, struct kndl_error *err)
 {
     bool is_web = call->principal.credential.kind == CREDENTIAL_WEB;
-    bool changes = (call->method->flags & METHOD_CHANGES) != 0;
+    bool changes = (call->row->flags & KNDL_CHANGES) != 0;
 
-    if (!(call->method->callers & (is_web ? METHOD_WEB : METHOD_CLI)))
+    if (!(call->row->clients & (is_web ? KNDL_BY_BROWSER : KNDL_BY_CLI)))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "do this in the browser");
     if (!rate_take(call->gateway, changes ? RATE_COMMAND : RATE_READ, call->principal.id) ||
         (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS,
                                rate_address(call->gateway, call->request))))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
-    if ((call->method->flags & METHOD_INVITES) &&
+    if ((call->row->flags & KNDL_INVITES) &&
         !rate_take(call->gateway, RATE_INVITE, call->principal.id))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "20 Invites an hour; wait a while");
-    if ((call->method->flags & METHOD_GUESSES) &&
+    if ((call->row->flags & KNDL_GUESSES) &&
         !rate_take(call->gateway, RATE_GUESS, call->principal.id))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many codes; wait a minute");
     return 0;
@@ -333,11 +333,11 @@ void call_begin(struct gateway *gateway, struct kndl_web_request *request, const
 {
     const ProtobufCServiceDescriptor *service = NULL;
     const ProtobufCMethodDescriptor *descriptor = NULL;
-    const struct method *method = method_find(kndl_web_path(request), &service, &descriptor);
+    const struct kndl_public *row = method_find(kndl_web_path(request), &service, &descriptor);
     struct kndl_error err;
     int status;
 
-    if (method == NULL) {
+    if (row == NULL) {
         kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such method");
         answer_error_as(gateway, request, 404, &err, trace);
         return;
@@ -355,7 +355,7 @@ void call_begin(struct gateway *gateway, struct kndl_web_request *request, const
     call->request = request;
     call->service = service;
     call->descriptor = descriptor;
-    call->method = method;
+    call->row = row;
     memcpy(call->trace, trace, sizeof call->trace);
     kndl_web_set_data(request, call);
     if ((status = read_protocol(call, &err)) != 0) {

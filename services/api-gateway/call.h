@@ -18,7 +18,7 @@ struct call {
     struct kndl_web_request *request;
     const ProtobufCServiceDescriptor *service;
     const ProtobufCMethodDescriptor *descriptor;
-    const struct method *method;
+    const struct kndl_public *row;
     char trace[KNDL_ID_SIZE];
     bool is_json;
     struct principal principal;

@@ -1,8 +1,6 @@
-/* The few kinds of paths: /health, /auth/, /runner/credential, methods, and the page. */
+/* From a path, by its row of the table (kndl/publics.h), to who answers it. */
 
 #include "route.h"
-
-#include <string.h>
 
 #include "answer.h"
 #include "auth.h"
@@ -10,42 +8,72 @@
 #include "credential.h"
 #include "files.h"
 #include "health.h"
+#include "kndl/publics.h"
 #include "runner.h"
 #include "upgrade.h"
 
-static bool is_reading(const struct kndl_web_request *request)
+static void refuse_path(struct gateway *gateway, struct kndl_web_request *request,
+                        const char *trace)
 {
-    const char *method = kndl_web_method(request);
+    struct kndl_error err;
 
-    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such route");
+    answer_error_as(gateway, request, 404, &err, trace);
+}
+
+static void dispatch(struct gateway *gateway, struct kndl_web_request *request,
+                     enum kndl_path_id path, const char *trace)
+{
+    switch (path) {
+    case KNDL_PATH_HEALTH:
+        health_begin(gateway, request, trace);
+        break;
+    case KNDL_PATH_METHOD:
+        call_begin(gateway, request, trace);
+        break;
+    case KNDL_PATH_RUNNER_CREDENTIAL:
+        runner_begin(gateway, request, trace);
+        break;
+    case KNDL_PATH_SIGN_IN_METHODS:
+    case KNDL_PATH_DEV_LOGIN:
+    case KNDL_PATH_GITHUB_BEGIN:
+    case KNDL_PATH_GITHUB_RETURN:
+    case KNDL_PATH_DEVICE_BEGIN:
+    case KNDL_PATH_DEVICE_POLL:
+    case KNDL_PATH_SIGN_OUT:
+        auth_begin(gateway, request, path, trace);
+        break;
+    case KNDL_PATH_FILE:
+        files_answer(gateway, request, trace);
+        break;
+    case KNDL_PATH_SOCKET: /* upgrade.c's */
+    case KNDL_PATH_MOD_HELLO:
+    case KNDL_PATH_MOD_EVENTS:
+    case KNDL_PATH_MOD_RESULTS:
+    case KNDL_PATH_MOD_COMMANDS:
+    case KNDL_PATH_MOD_ANSWER: /* a relay's */
+    case KNDL_PATH_NONE:
+        refuse_path(gateway, request, trace);
+        break;
+    }
 }
 
 void route_request(struct kndl_web_request *request, void *data)
 {
     struct gateway *gateway = data;
-    const char *path = kndl_web_path(request);
+    enum kndl_path_id path =
+        kndl_path_find(KNDL_DOOR_HUB, kndl_web_method(request), kndl_web_path(request));
     char trace[KNDL_ID_SIZE];
     struct kndl_error err;
 
     kndl_id_new(trace);
-    if (strcmp(path, "/health") == 0 && is_reading(request)) {
-        health_begin(gateway, request, trace); /* by whatever name a supervisor knows us */
-    } else if (!credential_host_is_ours(&gateway->settings, request)) {
+    /* A supervisor asks for its health by whatever name it knows us. */
+    if (path != KNDL_PATH_HEALTH && !credential_host_is_ours(&gateway->settings, request)) {
         kndl_fail(&err, KNDL_PERMISSION_DENIED, "the Hub is at %s", gateway->settings.origin);
         answer_error(gateway, request, &err, trace);
-    } else if (strncmp(path, "/auth/", 6) == 0) {
-        auth_begin(gateway, request, trace);
-    } else if (strcmp(path, "/runner/credential") == 0 &&
-               strcmp(kndl_web_method(request), "POST") == 0) {
-        runner_begin(gateway, request, trace);
-    } else if (method_is_path(path)) {
-        call_begin(gateway, request, trace);
-    } else if (is_reading(request)) {
-        files_answer(gateway, request, trace);
-    } else {
-        kndl_fail(&err, KNDL_UNIMPLEMENTED, "there is no such method");
-        answer_error_as(gateway, request, 404, &err, trace);
+        return;
     }
+    dispatch(gateway, request, path, trace);
 }
 
 void route_abort(struct kndl_web_request *request, void *data)

@@ -9,6 +9,7 @@
 #include "ask.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
+#include "kndl/publics.h"
 #include "people.h"
 #include "rate.h"
 #include "request_data.h"
@@ -66,7 +67,7 @@ static int check_upgrade(struct gateway *gateway, const struct kndl_web_request 
 
     if (!credential_host_is_ours(&gateway->settings, request))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "the Hub is at %s", gateway->settings.origin);
-    if (strcmp(kndl_web_path(request), "/socket") != 0)
+    if (kndl_path_find(KNDL_DOOR_HUB, "UPGRADE", kndl_web_path(request)) != KNDL_PATH_SOCKET)
         return kndl_fail(err, KNDL_NOT_FOUND, "the socket is at /socket");
     if (protocol != NULL && strcmp(protocol, "kndl") != 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the subprotocol is kndl");

@@ -11,6 +11,7 @@
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "kndl/publics.h"
 #include "kndl/web.h"
 
 enum { HELD_MAX = 256, SWEEP_MS = 1000, CONNECTIONS_MAX = 64 };
@@ -305,39 +306,41 @@ static bool is_let_in(const struct relay *relay, const struct kndl_web_request *
     return relay->has_token && kndl_hash_equal(hash, relay->hash);
 }
 
-static void on_request(struct kndl_web_request *request, void *data)
+static void take(struct relay *relay, struct kndl_web_request *request)
 {
-    static const struct {
-        const char *method;
-        const char *path;
-        void (*take)(struct relay *relay, struct kndl_web_request *request);
-    } routes[] = {
-        {"POST", "/mod/hello", take_hello},
-        {"POST", "/mod/events", take_batch},
-        {"POST", "/mod/results", take_result},
-        {"GET", "/mod/commands", poll_orders},
-    };
-    struct relay *relay = data;
-    const char *method = kndl_web_method(request);
     const char *path = kndl_web_path(request);
 
-    if (!is_let_in(relay, request)) {
-        kndl_web_answer(request, 401, NULL, (struct kndl_slice){0});
-        return;
-    }
-    if (!relay->is_ready) {
-        answer_again(request);
-        return;
-    }
-    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
-        if (strcmp(method, routes[i].method) == 0 && strcmp(path, routes[i].path) == 0) {
-            routes[i].take(relay, request);
-            return;
-        }
-    if (strcmp(method, "GET") == 0 && strncmp(path, "/mod/answers/", 13) == 0)
-        poll_answer(relay, request, path + 13);
-    else
+    switch ((int)kndl_path_find(KNDL_DOOR_RELAY, kndl_web_method(request), path)) {
+    case KNDL_PATH_MOD_HELLO:
+        take_hello(relay, request);
+        break;
+    case KNDL_PATH_MOD_EVENTS:
+        take_batch(relay, request);
+        break;
+    case KNDL_PATH_MOD_RESULTS:
+        take_result(relay, request);
+        break;
+    case KNDL_PATH_MOD_COMMANDS:
+        poll_orders(relay, request);
+        break;
+    case KNDL_PATH_MOD_ANSWER:
+        poll_answer(relay, request, path + strlen("/mod/answers/"));
+        break;
+    default:
         kndl_web_answer(request, 404, NULL, (struct kndl_slice){0});
+    }
+}
+
+static void on_request(struct kndl_web_request *request, void *data)
+{
+    struct relay *relay = data;
+
+    if (!is_let_in(relay, request))
+        kndl_web_answer(request, 401, NULL, (struct kndl_slice){0});
+    else if (!relay->is_ready)
+        answer_again(request);
+    else
+        take(relay, request);
 }
 
 int relay_open(const struct relay_options *options, struct relay **ret_relay,

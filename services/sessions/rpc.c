@@ -80,7 +80,7 @@ int check_access(struct kndl_call *call, const char *session_id, struct session 
         return -1;
     if (access.count == 0)
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
-    if (kndl_public_who(call->method) == KNDL_WHO_CREATOR &&
+    if (kndl_public_find(call->method)->who == KNDL_WHO_CREATOR &&
         strcmp(ret_session->creator_id, call->actor.id) != 0)
         return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
                          "only its Creator may drive session %s", session_id);

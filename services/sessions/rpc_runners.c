@@ -29,7 +29,7 @@ static int check_owner(struct kndl_call *call, const char *request_id)
 
     if (peers_get_person(sessions->peers, call, &person) < 0)
         return -1;
-    if (kndl_public_who(call->method) == KNDL_WHO_OWNER && !person.is_owner)
+    if (kndl_public_find(call->method)->who == KNDL_WHO_OWNER && !person.is_owner)
         return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
                          "only the Owner may administer Runners");
     return check_request_id(call, request_id);

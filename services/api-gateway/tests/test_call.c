@@ -184,13 +184,12 @@ static void a_cookie_needs_our_own_origin(void **state)
     BUF head = {0};
     BUF body = {0};
 
-    for (const struct method_service *service = method_services; service->descriptor != NULL;
+    for (const struct kndl_public_service *service = kndl_public_services; service->service != NULL;
          service++) {
-        for (size_t m = 0; m < service->count; m++) {
+        for (unsigned m = 0; m < service->count; m++) {
             char path[256];
 
-            snprintf(path, sizeof path, "/%s/%s", service->descriptor->name,
-                     service->methods[m].name);
+            snprintf(path, sizeof path, "/%s/%s", service->service->name, service->rows[m].method);
             for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
                 assert_int_equal(fixture_ask(f,
                                              &(struct ask_options){
@@ -202,7 +201,7 @@ static void a_cookie_needs_our_own_origin(void **state)
                                              },
                                              &head, &body),
                                  403);
-            assert_int_equal(fake_count(service->methods[m].name), 0);
+            assert_int_equal(fake_count(service->rows[m].method), 0);
         }
     }
     /* A form's POST of a foreign page, which needs no preflight. */
