@@ -23,6 +23,15 @@ static const char *state_word(V1(Runner__State) state)
     }
 }
 
+/* What is to be said of it besides; nothing if it is "". */
+static void print_words(struct cli *cli, const char *words)
+{
+    if (words[0] == '\0')
+        return;
+    fputs("  ", cli->screen.out);
+    screen_line(&cli->screen, words, 60);
+}
+
 static void print_runner(struct cli *cli, const V1(Runner) *runner)
 {
     screen_line(&cli->screen, runner->name, 40);
@@ -31,10 +40,13 @@ static void print_runner(struct cli *cli, const V1(Runner) *runner)
     screen_color(&cli->screen, SCREEN_DIM);
     if (runner->awake_sessions > 0)
         fprintf(cli->screen.out, "  %d awake", (int)runner->awake_sessions);
-    if (runner->problem[0] != '\0') {
+    if (runner->version[0] != '\0') {
         fputs("  ", cli->screen.out);
-        screen_line(&cli->screen, runner->problem, 45);
+        screen_line(&cli->screen, runner->version, 20);
+        fputs(runner->is_outdated ? " (out of date)" : "", cli->screen.out);
     }
+    print_words(cli, runner->problem);
+    print_words(cli, runner->update_note);
     screen_color(&cli->screen, SCREEN_PLAIN);
     fputc('\n', cli->screen.out);
 }

@@ -51,6 +51,10 @@ static const struct row rows[] = {
      "sessions",
      "MintRunnerCredential",
      {"api_gateway"}},
+    {ROWS_OF(sessions__v1__sessions_internal_service),
+     "sessions",
+     "CheckRunnerToken",
+     {"api_gateway"}},
     {ROWS_OF(sessions__v1__sessions_runner_service), "sessions", "*", {RUNNER}},
 
     {ROWS_OF(secrets__v1__secrets_service), "secrets", "*", {"api_gateway"}},

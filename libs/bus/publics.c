@@ -188,6 +188,8 @@ const struct kndl_path kndl_paths[] = {
     HUB(METHOD, "*", "/kndl.*", ANYBODY, "by the method's own row"),
     HUB(SOCKET, "UPGRADE", "/socket", MEMBER, "then by the message's row"),
     HUB(RUNNER_CREDENTIAL, "POST", "/runner/credential", KNDL_WHO_RUNNER, "its RUNNER_TOKEN"),
+    HUB(RUNNER_RELEASE, "GET", "/runner/release", KNDL_WHO_RUNNER, "its RUNNER_TOKEN"),
+    HUB(RUNNER_RELEASE_FILE, "GET", "/runner/release/*", KNDL_WHO_RUNNER, "its RUNNER_TOKEN"),
     HUB(SIGN_IN_METHODS, "GET", "/auth/methods", ANYBODY, ""),
     HUB(DEV_LOGIN, "POST", "/auth/dev", ANYBODY,
         "a Hub on loopback that allows it, from loopback; a removed Member R"),

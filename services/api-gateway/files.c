@@ -1,18 +1,14 @@
-/* Reads a folder, and answers its files by path, encoding and ETag. */
+/* Answers the files of a folder by path, encoding and ETag. */
 
 #include "files.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "answer.h"
+#include "folder.h"
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/token.h"
@@ -20,7 +16,6 @@
 enum {
     FILES_MAX = 4096,
     FILES_BYTES_MAX = 64 * 1024 * 1024,
-    DEPTH_MAX = 8,
 };
 
 enum encoding { IDENTITY, BROTLI, GZIP, ENCODINGS };
@@ -47,7 +42,6 @@ struct file {
 struct files {
     struct file *files; /* by path */
     size_t count;
-    size_t bytes;
     const struct file *index;
 };
 
@@ -76,31 +70,6 @@ static const char *type_of(const char *path)
     return "application/octet-stream";
 }
 
-static int read_whole(int folder, const char *name, size_t most, struct kndl_slice *ret,
-                      struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_close) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s: %s", name, strerror(errno));
-    if (!S_ISREG(status.st_mode) || (size_t)status.st_size > most)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s is too long", name);
-    size_t size = (size_t)status.st_size;
-    uint8_t *bytes = kndl_alloc(size + 1, 1);
-    for (size_t at = 0; at < size;) {
-        ssize_t got = read(fd, bytes + at, size - at);
-
-        if (got <= 0) {
-            free(bytes);
-            return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR: %s cannot be read", name);
-        }
-        at += (size_t)got;
-    }
-    *ret = kndl_slice(bytes, size);
-    return 0;
-}
-
 static bool has_suffix(const char *text, const char *suffix)
 {
     size_t length = strlen(text);
@@ -114,8 +83,6 @@ static struct file *find_or_add(struct files *files, const char *path)
     for (size_t i = 0; i < files->count; i++)
         if (strcmp(files->files[i].path, path) == 0)
             return &files->files[i];
-    if (files->count == FILES_MAX)
-        return NULL;
     struct file *file = &files->files[files->count++];
     file->path = kndl_strdup(path);
     file->type = type_of(path);
@@ -134,66 +101,23 @@ static void set_etag(struct form *form)
     strcat(form->etag, "\"");
 }
 
-static int add_file(struct files *files, int folder, const char *name, const char *prefix,
+static int add_file(void *data, const char *name, struct kndl_slice bytes, mode_t mode,
                     struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
+    struct files *files = data;
     enum encoding encoding = has_suffix(name, ".br")   ? BROTLI
                              : has_suffix(name, ".gz") ? GZIP
                                                        : IDENTITY;
 
-    kndl_buf_printf(&path, "%s/%s", prefix, name);
+    (void)mode;
+    (void)err;
+    kndl_buf_printf(&path, "/%s", name);
     path.size -= strlen(encodings[encoding].suffix);
     path.data[path.size] = '\0';
-    struct file *file = find_or_add(files, kndl_buf_text(&path));
-    if (file == NULL)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR has more than %d files",
-                         FILES_MAX);
-    struct form *form = &file->forms[encoding];
-    if (read_whole(folder, name, FILES_BYTES_MAX - files->bytes, &form->body, err) < 0)
-        return -1;
-    files->bytes += form->body.size;
+    struct form *form = &find_or_add(files, kndl_buf_text(&path))->forms[encoding];
+    form->body = bytes;
     set_etag(form);
-    return 0;
-}
-
-static void close_folder(DIR **folder)
-{
-    if (*folder != NULL)
-        closedir(*folder);
-}
-
-/* Takes fd. Hidden files, and what is neither file nor folder, are left out. */
-static int add_folder(struct files *files, int fd, const char *prefix, int depth,
-                      struct kndl_error *err)
-{
-    KNDL_CLEANUP(close_folder) DIR *folder = fdopendir(fd);
-    struct dirent *entry;
-
-    if (folder == NULL) {
-        close(fd);
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR cannot be read");
-    }
-    while ((entry = readdir(folder)) != NULL) {
-        struct stat status;
-
-        if (entry->d_name[0] == '.' || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        if (S_ISREG(status.st_mode) && add_file(files, fd, entry->d_name, prefix, err) < 0)
-            return -1;
-        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX) {
-            KNDL_CLEANUP(kndl_buf_done) struct kndl_buf inner = {0};
-            int inner_fd =
-                openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-            kndl_buf_printf(&inner, "%s/%s", prefix, entry->d_name);
-            if (inner_fd < 0 ||
-                add_folder(files, inner_fd, kndl_buf_text(&inner), depth + 1, err) < 0)
-                return inner_fd < 0 ? kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                                                "HUB_WEB_DIR: %s cannot be read", entry->d_name)
-                                    : -1;
-        }
-    }
     return 0;
 }
 
@@ -211,16 +135,18 @@ static const struct file *find(const struct files *files, const char *path)
 
 int files_open(struct gateway *gateway, struct kndl_error *err)
 {
-    const char *dir = gateway->settings.web_dir;
+    const struct folder_options options = {
+        .setting = "HUB_WEB_DIR",
+        .dir = gateway->settings.web_dir,
+        .files_max = FILES_MAX,
+        .bytes_max = FILES_BYTES_MAX,
+    };
 
     gateway->files = kndl_new0(struct files);
     gateway->files->files = kndl_new_array(struct file, FILES_MAX);
-    if (dir[0] == '\0')
+    if (options.dir[0] == '\0')
         return 0;
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_WEB_DIR is %s: %s", dir, strerror(errno));
-    if (add_folder(gateway->files, fd, "", 0, err) < 0)
+    if (folder_read(&options, add_file, gateway->files, err) < 0)
         return -1;
     qsort(gateway->files->files, gateway->files->count, sizeof(struct file), compare);
     gateway->files->index = find(gateway->files, "/index.html");

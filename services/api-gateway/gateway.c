@@ -17,6 +17,7 @@
 #include "live.h"
 #include "people.h"
 #include "rate.h"
+#include "release.h"
 #include "route.h"
 #include "socket.h"
 #include "upgrade.h"
@@ -45,7 +46,7 @@ int gateway_open(struct kndl_bus *bus, const struct settings *settings,
     health_open(gateway);
     sockets_open(gateway);
     facts_open(gateway);
-    if (files_open(gateway, err) < 0 ||
+    if (files_open(gateway, err) < 0 || release_open(gateway, err) < 0 ||
         kndl_web_open(
             gateway->loop,
             &(struct kndl_web_options){
@@ -88,6 +89,7 @@ void gateway_close(struct gateway *gateway)
     live_close(gateway);
     rate_close(gateway);
     people_close(gateway);
+    release_close(gateway);
     files_close(gateway);
     kndl_arena_free(gateway->arena);
     kndl_loop_free(gateway->loop);

@@ -21,6 +21,7 @@ struct gateway {
     struct people *people;
     struct rates *rates;
     struct files *files;
+    struct release *release;
     struct lives *lives;
     struct health *health;
     struct sockets *sockets;

@@ -32,7 +32,9 @@ static void dispatch(struct gateway *gateway, struct kndl_web_request *request,
         call_begin(gateway, request, trace);
         break;
     case KNDL_PATH_RUNNER_CREDENTIAL:
-        runner_begin(gateway, request, trace);
+    case KNDL_PATH_RUNNER_RELEASE:
+    case KNDL_PATH_RUNNER_RELEASE_FILE:
+        runner_begin(gateway, request, path, trace);
         break;
     case KNDL_PATH_SIGN_IN_METHODS:
     case KNDL_PATH_DEV_LOGIN:

@@ -1,4 +1,4 @@
-/* A Runner's token for an hour on NATS. */
+/* A Runner's token for an hour on NATS, or for what its newer release is made of. */
 
 #include "runner.h"
 
@@ -15,9 +15,12 @@
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/token.h"
 #include "rate.h"
+#include "release.h"
 #include "request_data.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
+
+static const char files_path[] = "/runner/release/";
 
 enum { ASK_MS = 10000, BODY_BYTES_MAX = 4096, BAD_TOKEN_MS = 1000 };
 
@@ -25,6 +28,7 @@ struct runner_request {
     struct request_data base;
     struct gateway *gateway;
     struct kndl_web_request *request;
+    enum kndl_path_id path;
     char trace[KNDL_ID_SIZE];
     struct ask *ask;
     struct kndl_timer *delay;
@@ -71,22 +75,30 @@ static void refuse(struct runner_request *asked)
     kndl_timer_start(asked->delay, BAD_TOKEN_MS, 0);
 }
 
+/* What sessions says against it is answered: false. */
+static bool is_allowed(struct runner_request *asked, const struct kndl_reply *reply)
+{
+    struct kndl_error err = reply->err;
+
+    asked->ask = NULL;
+    if (err.code == KNDL_OK)
+        return true;
+    if (err.code == KNDL_UNAUTHENTICATED)
+        refuse(asked);
+    else
+        fail(asked, &err);
+    return false;
+}
+
 static void on_minted(const struct kndl_reply *reply, void *data)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
     struct runner_request *asked = data;
-    struct kndl_error err = reply->err;
     ProtobufCMessage *message;
+    struct kndl_error err;
 
-    asked->ask = NULL;
-    if (err.code == KNDL_UNAUTHENTICATED) {
-        refuse(asked);
+    if (!is_allowed(asked, reply))
         return;
-    }
-    if (err.code != KNDL_OK) {
-        fail(asked, &err);
-        return;
-    }
     kndl_arena_reset(asked->gateway->arena);
     ProtobufCAllocator allocator = kndl_arena_allocator(asked->gateway->arena);
     if (kndl_guard_unpack(&kndl__sessions__v1__mint_runner_credential_response__descriptor,
@@ -106,6 +118,31 @@ static void on_minted(const struct kndl_reply *reply, void *data)
     end(asked);
 }
 
+static void on_checked(const struct kndl_reply *reply, void *data)
+{
+    struct runner_request *asked = data;
+    struct answer answer = {.status = 200, .is_static = true, .trace = asked->trace};
+    struct kndl_error err;
+
+    if (!is_allowed(asked, reply))
+        return;
+    if (asked->path == KNDL_PATH_RUNNER_RELEASE_FILE) {
+        answer.type = "application/octet-stream";
+        answer.body =
+            release_file(asked->gateway, kndl_web_path(asked->request) + strlen(files_path));
+    } else {
+        answer.type = "application/json";
+        answer.body = release_manifest(asked->gateway);
+    }
+    if (answer.body.data == NULL) {
+        kndl_fail(&err, KNDL_NOT_FOUND, "this Hub has no such file of a Runner's release");
+        fail(asked, &err);
+        return;
+    }
+    answer_with(asked->gateway, asked->request, &answer);
+    end(asked);
+}
+
 /* The hash of the bearer; false unless it is a well-formed RUNNER_TOKEN that no page sent. */
 static bool read_token(const struct kndl_web_request *request, uint8_t ret_hash[KNDL_HASH_BYTES])
 {
@@ -121,68 +158,100 @@ static bool read_token(const struct kndl_web_request *request, uint8_t ret_hash[
     return true;
 }
 
-/* What sessions is asked, packed into the gateway's arena. */
-static int read_body(struct runner_request *asked, uint8_t hash[KNDL_HASH_BYTES],
-                     struct kndl_slice *ret_packed, struct kndl_error *err)
+static struct kndl_slice pack(struct runner_request *asked, const ProtobufCMessage *message)
 {
-    struct kndl_slice body = kndl_web_body(asked->request);
-    ProtobufCMessage *message;
-
-    if (body.size > BODY_BYTES_MAX)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the body is too long");
-    kndl_arena_reset(asked->gateway->arena);
-    if (kndl_json_to_message(body, &kndl__sessions__v1__mint_runner_credential_request__descriptor,
-                             asked->gateway->arena, &message, err) < 0)
-        return -1;
-    V1(MintRunnerCredentialRequest) *request = (void *)message;
-    request->token_hash = (ProtobufCBinaryData){KNDL_HASH_BYTES, hash};
     uint8_t *bytes =
         kndl_arena_alloc(asked->gateway->arena, protobuf_c_message_get_packed_size(message) + 1);
-    *ret_packed = kndl_slice(bytes, protobuf_c_message_pack(message, bytes));
-    return 0;
+
+    return kndl_slice(bytes, protobuf_c_message_pack(message, bytes));
 }
 
-static void mint(struct runner_request *asked)
+static void ask(struct runner_request *asked, const char *method, const ProtobufCMessage *message,
+                ask_fn fn)
 {
-    const char *type = kndl_web_header(asked->request, "content-type");
-    uint8_t hash[KNDL_HASH_BYTES];
-    struct kndl_slice packed;
-    struct kndl_error err;
-
-    if (!read_token(asked->request, hash)) {
-        refuse(asked);
-        return;
-    }
-    if (type == NULL || strncasecmp(type, "application/json", 16) != 0) {
-        kndl_fail(&err, KNDL_INVALID_ARGUMENT, "the Content-Type is application/json");
-        fail(asked, &err);
-        return;
-    }
-    if (read_body(asked, hash, &packed, &err) < 0) {
-        fail(asked, &err);
-        return;
-    }
     asked->ask = ask_send(asked->gateway,
                           &(struct kndl_request){
                               .service = &kndl__sessions__v1__sessions_internal_service__descriptor,
-                              .method = "MintRunnerCredential",
+                              .method = method,
                               .actor = {KNDL_SERVICE, "api_gateway"},
                               .trace = asked->trace,
                               .timeout_ms = ASK_MS,
-                              .data = packed,
+                              .data = pack(asked, message),
                           },
-                          on_minted, asked);
+                          fn, asked);
 }
 
-void runner_begin(struct gateway *gateway, struct kndl_web_request *request, const char *trace)
+static void free_json(struct kndl_json **json)
+{
+    kndl_json_free(*json);
+}
+
+static char *copy_text(struct runner_request *asked, const struct kndl_value *body, const char *key)
+{
+    return kndl_arena_copy(asked->gateway->arena, kndl_json_text(kndl_json_get(body, key), ""));
+}
+
+static int read_body(struct runner_request *asked, V1(MintRunnerCredentialRequest) *ret_request,
+                     struct kndl_error *err)
+{
+    KNDL_CLEANUP(free_json) struct kndl_json *json = NULL;
+    const char *type = kndl_web_header(asked->request, "content-type");
+
+    if (type == NULL || strncasecmp(type, "application/json", 16) != 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the Content-Type is application/json");
+    if (kndl_json_parse(kndl_web_body(asked->request), BODY_BYTES_MAX, &json, err) < 0)
+        return -1;
+    const struct kndl_value *body = kndl_json_root(json);
+    int64_t protocol = kndl_json_i64(kndl_json_get(body, "protocol"), 0);
+    if (protocol < 0 || protocol > INT32_MAX)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the protocol is no number of ours");
+    ret_request->user_public = copy_text(asked, body, "userPublic");
+    ret_request->protocol = (int32_t)protocol;
+    ret_request->version = copy_text(asked, body, "version");
+    ret_request->update_note = copy_text(asked, body, "updateNote");
+    return 0;
+}
+
+static void mint(struct runner_request *asked, uint8_t hash[KNDL_HASH_BYTES])
+{
+    V1(MintRunnerCredentialRequest) request =
+        KNDL__SESSIONS__V1__MINT_RUNNER_CREDENTIAL_REQUEST__INIT;
+    struct kndl_error err;
+
+    request.token_hash = (ProtobufCBinaryData){KNDL_HASH_BYTES, hash};
+    if (read_body(asked, &request, &err) < 0) {
+        fail(asked, &err);
+        return;
+    }
+    ask(asked, "MintRunnerCredential", &request.base, on_minted);
+}
+
+static void check(struct runner_request *asked, uint8_t hash[KNDL_HASH_BYTES])
+{
+    V1(CheckRunnerTokenRequest) request = KNDL__SESSIONS__V1__CHECK_RUNNER_TOKEN_REQUEST__INIT;
+
+    request.token_hash = (ProtobufCBinaryData){KNDL_HASH_BYTES, hash};
+    ask(asked, "CheckRunnerToken", &request.base, on_checked);
+}
+
+void runner_begin(struct gateway *gateway, struct kndl_web_request *request, enum kndl_path_id path,
+                  const char *trace)
 {
     struct runner_request *asked = kndl_new0(struct runner_request);
+    uint8_t hash[KNDL_HASH_BYTES];
 
     asked->base.kind = REQUEST_RUNNER;
     asked->gateway = gateway;
     asked->request = request;
+    asked->path = path;
     memcpy(asked->trace, trace, sizeof asked->trace);
     gateway->calls++;
     kndl_web_set_data(request, asked);
-    mint(asked);
+    kndl_arena_reset(gateway->arena);
+    if (!read_token(request, hash))
+        refuse(asked);
+    else if (path == KNDL_PATH_RUNNER_CREDENTIAL)
+        mint(asked, hash);
+    else
+        check(asked, hash);
 }

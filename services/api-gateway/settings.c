@@ -13,6 +13,8 @@ const struct kndl_env settings_env[] = {
     {"HUB_DEV_LOGIN", "", "1: sign in by login alone, on a loopback Hub only"},
     {"HUB_PROXY", "", "address of the proxy in front, whose X-Forwarded-For says who asks"},
     {"HUB_WEB_DIR", "", "the built page, kept in memory"},
+    {"HUB_RUNNER_DIR", "",
+     "runner-agent, run-claude and mod/ of this release, which Runners update themselves to"},
     {NULL, NULL, NULL},
 };
 
@@ -110,6 +112,7 @@ int settings_parse(const struct settings_texts *texts, struct settings *ret, str
                          texts->proxy);
     snprintf(ret->proxy, sizeof ret->proxy, "%s", texts->proxy);
     ret->web_dir = texts->web_dir;
+    ret->runner_dir = texts->runner_dir;
     ret->dev_login = texts->dev_login[0] != '\0' && strcmp(texts->dev_login, "0") != 0;
     if (ret->dev_login && (ret->is_https || !settings_is_loopback_host(ret->host) ||
                            !settings_is_loopback_address(ret->address)))
@@ -126,6 +129,7 @@ int settings_read(struct settings *ret, struct kndl_error *err)
         .public_url = kndl_env_get("HUB_PUBLIC_URL"),
         .dev_login = kndl_env_get("HUB_DEV_LOGIN"),
         .web_dir = kndl_env_get("HUB_WEB_DIR"),
+        .runner_dir = kndl_env_get("HUB_RUNNER_DIR"),
         .proxy = kndl_env_get("HUB_PROXY"),
     };
 

@@ -16,16 +16,18 @@ struct settings {
     char host[256];   /* host[:port] */
     bool is_https;
     bool dev_login;
-    char proxy[64];      /* the address whose X-Forwarded-For is believed; "": none */
-    const char *web_dir; /* "": no page */
+    char proxy[64];         /* the address whose X-Forwarded-For is believed; "": none */
+    const char *web_dir;    /* "": no page */
+    const char *runner_dir; /* "": no Runner's release */
 };
 
-/* The environment's texts, "" where not set; web_dir is kept by pointer. */
+/* The environment's texts, "" where not set; the folders are kept by pointer. */
 struct settings_texts {
     const char *listen;
     const char *public_url;
     const char *dev_login;
     const char *web_dir;
+    const char *runner_dir;
     const char *proxy;
 };
 

@@ -11,7 +11,7 @@
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
-#include "kndl/version.h"
+#include "own_release.h"
 #include "runner.h"
 #include "session.h"
 
@@ -77,8 +77,8 @@ static void tell(void *data)
     if (attend->ask != NULL)
         return;
     request.instance_id = runner->instance_id;
-    request.protocol = RUNNER_PROTOCOL;
-    request.version = (char *)KNDL_VERSION;
+    request.protocol = own_release.protocol;
+    request.version = (char *)own_release.version;
     request.seal_key = (ProtobufCBinaryData){sizeof runner->seal_public, runner->seal_public};
     request.backend = (char *)"namespace";
     request.now_ms = kndl_clock_wall_ms();

@@ -20,7 +20,7 @@
 #include "kndl/secret.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/version.h"
-#include "runner.h"
+#include "own_release.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
 
@@ -75,7 +75,7 @@ static void grant_done(struct grant *grant)
 static void write_body(const struct credential *credential, struct kndl_buf *out)
 {
     kndl_buf_printf(out, "{\"userPublic\":\"%s\",\"protocol\":%d,\"version\":\"%s\"}",
-                    credential->key.public, RUNNER_PROTOCOL, KNDL_VERSION);
+                    credential->key.public, own_release.protocol, own_release.version);
 }
 
 static int read_token(const struct credential *credential, struct kndl_secret *ret_token,

@@ -17,9 +17,6 @@ struct kndl_loop;
 struct sandbox_host;
 struct session;
 
-/* What this Runner speaks with the Hub; another one is turned away. */
-enum { RUNNER_PROTOCOL = 1 };
-
 struct runner {
     struct kndl_loop *loop;
     struct credential *credential;

@@ -120,28 +120,46 @@ static int refuse_token(struct kndl_call *call)
                      "the RUNNER_TOKEN is not known here: the Owner registers Runners");
 }
 
+/* Whose token it is, by its hash. */
+static int find_token(struct kndl_call *call, const ProtobufCBinaryData *brought,
+                      const char **ret_runner_id)
+{
+    struct sessions *sessions = call->state;
+    struct kndl_slice hash;
+    bool is_known;
+
+    if (brought->len != KNDL_HASH_BYTES)
+        return refuse_token(call);
+    if (store_find_runner_token(sessions->store, call->arena,
+                                kndl_slice(brought->data, brought->len), &is_known, ret_runner_id,
+                                &hash, &call->err) < 0)
+        return -1;
+    if (!is_known || hash.size != KNDL_HASH_BYTES ||
+        !kndl_hash_equal((const uint8_t *)hash.data, brought->data))
+        return refuse_token(call);
+    return 0;
+}
+
+static int check_runner_token(struct kndl_call *call, const V1(CheckRunnerTokenRequest) *req,
+                              V1(CheckRunnerTokenResponse) *resp)
+{
+    return find_token(call, &req->token_hash, (const char **)&resp->runner_id);
+}
+
 static int mint_runner_credential(struct kndl_call *call,
                                   const V1(MintRunnerCredentialRequest) *req,
                                   V1(MintRunnerCredentialResponse) *resp)
 {
     struct sessions *sessions = call->state;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf jwt = {0};
-    struct kndl_slice hash;
+    const struct spoken spoken = {req->protocol, req->version, req->update_note};
     const char *runner_id;
-    bool is_known;
 
-    if (req->token_hash.len != KNDL_HASH_BYTES)
-        return refuse_token(call);
-    if (store_find_runner_token(sessions->store, call->arena,
-                                kndl_slice(req->token_hash.data, req->token_hash.len), &is_known,
-                                &runner_id, &hash, &call->err) < 0)
+    if (find_token(call, &req->token_hash, &runner_id) < 0)
         return -1;
-    if (!is_known || hash.size != KNDL_HASH_BYTES ||
-        !kndl_hash_equal((const uint8_t *)hash.data, req->token_hash.data))
-        return refuse_token(call);
     if (!kndl_nkey_is_public(KNDL_NKEY_USER, kndl_slice_of(req->user_public)))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the key is no user's public nkey");
-    if (protocol_check(call, runner_id, req->protocol) < 0)
+    if (protocol_check(call, runner_id, &spoken) < 0)
         return -1;
 
     resp->lasts_ms = CREDENTIAL_MS;
@@ -154,6 +172,7 @@ static int mint_runner_credential(struct kndl_call *call,
 }
 
 KNDL_RPC(V1, SessionsInternalService, MintRunnerCredential, mint_runner_credential)
+KNDL_RPC(V1, SessionsInternalService, CheckRunnerToken, check_runner_token)
 KNDL_RPC(V1, SessionsInternalService, AppendEvents, append_events)
 KNDL_RPC(V1, SessionsInternalService, SetupTokenChanged, setup_token_changed)
 KNDL_RPC(V1, SessionsInternalService, MemberRemoved, member_removed)

@@ -65,14 +65,18 @@ static const char *cut(struct kndl_call *call, const char *text, size_t most, bo
 
 static int check_attend(struct kndl_call *call, const V1(AttendRequest) *req)
 {
-    if (protocol_check(call, call->runner_id, req->protocol) < 0)
+    const struct spoken spoken = {req->protocol, req->version, req->update_note};
+
+    if (!is_graphic(req->version, NAME_BYTES_MAX))
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "the version is too long or no printable ASCII");
+    if (protocol_check(call, call->runner_id, &spoken) < 0)
         return -1;
     if (req->seal_key.len != KNDL_SEAL_PUBLIC_BYTES)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "seal_key has %zu bytes, not %d",
                          req->seal_key.len, KNDL_SEAL_PUBLIC_BYTES);
     if (req->n_runs > RUNS_MAX || !is_graphic(req->hostname, HOST_BYTES_MAX) ||
-        !is_graphic(req->version, NAME_BYTES_MAX) || !is_graphic(req->backend, NAME_BYTES_MAX) ||
-        !is_graphic(req->instance_id, NAME_BYTES_MAX))
+        !is_graphic(req->backend, NAME_BYTES_MAX) || !is_graphic(req->instance_id, NAME_BYTES_MAX))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
                          "a name in the report is too long or no printable ASCII");
     return 0;
@@ -88,6 +92,7 @@ static int attend(struct kndl_call *call, const V1(AttendRequest) *req, V1(Atten
         .hostname = req->hostname,
         .version = req->version,
         .backend = req->backend,
+        .update_note = req->update_note,
         .seal_key = kndl_slice(req->seal_key.data, req->seal_key.len),
         .count = req->n_runs,
         .runs = kndl_arena_alloc(call->arena, (req->n_runs + 1) * sizeof *attendance.runs),

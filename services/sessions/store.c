@@ -14,6 +14,7 @@
 #include "0002_runners.sql.h"
 #include "0003_waits.sql.h"
 #include "0004_authors.sql.h"
+#include "0005_updates.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -23,11 +24,9 @@
 static const char schema[] = "sessions";
 
 static const struct kndl_migration migrations[] = {
-    {1, "sessions", MIGRATION_0001_SESSIONS},
-    {2, "runners", MIGRATION_0002_RUNNERS},
-    {3, "waits", MIGRATION_0003_WAITS},
-    {4, "authors", MIGRATION_0004_AUTHORS},
-    {0, NULL, NULL},
+    {1, "sessions", MIGRATION_0001_SESSIONS}, {2, "runners", MIGRATION_0002_RUNNERS},
+    {3, "waits", MIGRATION_0003_WAITS},       {4, "authors", MIGRATION_0004_AUTHORS},
+    {5, "updates", MIGRATION_0005_UPDATES},   {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {

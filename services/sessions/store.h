@@ -349,6 +349,7 @@ struct attendance {
     const char *hostname;
     const char *version;
     const char *backend;
+    const char *update_note; /* 400 characters of it are kept */
     struct kndl_slice seal_key;
     size_t count;
     struct attended {
@@ -398,9 +399,11 @@ int store_end_removed_next(struct store *store, struct kndl_arena *arena, bool *
 int store_find_runner_token(struct store *store, struct kndl_arena *arena, struct kndl_slice hash,
                             bool *ret_found, const char **ret_runner_id,
                             struct kndl_slice *ret_hash, struct kndl_error *err);
-/* Why it is turned away, for the Runners page; forgotten when it attends. */
+/* Why it is turned away, and what becomes of its update, for the Runners page; forgotten when it
+ * attends. */
 int store_set_runner_problem(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                             const char *problem, struct kndl_error *err);
+                             const char *problem, const char *version, const char *update_note,
+                             struct kndl_error *err);
 
 /* Marks the Runners that are silent for 20 s. */
 int store_mark_silent(struct store *store, struct kndl_arena *arena, size_t *ret_count,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edit.h"
+#include "kndl/version.h"
 
 #define STATE(name) KNDL__SESSIONS__V1__RUNNER__STATE__STATE_##name
 
@@ -22,6 +23,9 @@ static Kndl__Sessions__V1__Runner *runner_of(const struct kndl_rows *rows, size_
     runner->backend = (char *)kndl_row_text(rows, row, 5);
     runner->problem = (char *)kndl_row_text(rows, row, 6);
     runner->awake_sessions = (int32_t)kndl_row_i64(rows, row, 8);
+    runner->update_note = (char *)kndl_row_text(rows, row, 9);
+    runner->is_outdated =
+        runner->version[0] != '\0' && kndl_version_compare(runner->version, KNDL_VERSION) < 0;
     if (runner->problem[0] != '\0')
         runner->state = STATE(REFUSED);
     else if (runner->last_seen_ms == 0)
@@ -177,12 +181,13 @@ int store_find_runner_token(struct store *store, struct kndl_arena *arena, struc
 }
 
 int store_set_runner_problem(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                             const char *problem, struct kndl_error *err)
+                             const char *problem, const char *version, const char *update_note,
+                             struct kndl_error *err)
 {
     struct kndl_rows rows;
 
     return kndl_db_exec(store->db, "set_runner_problem", arena, &rows, err, kndl_db_text(runner_id),
-                        kndl_db_text(problem));
+                        kndl_db_text(problem), kndl_db_text(version), kndl_db_text(update_note));
 }
 
 int store_end_removed_next(struct store *store, struct kndl_arena *arena, bool *ret_found,

@@ -164,7 +164,8 @@ static int put_runner(struct store *store, struct kndl_arena *arena,
         kndl_db_exec(store->db, "attend", arena, &rows, err, kndl_db_text(attendance->runner_id),
                      kndl_db_text(attendance->instance_id), kndl_db_text(attendance->hostname),
                      kndl_db_text(attendance->version), kndl_db_text(attendance->backend),
-                     kndl_db_bytes(attendance->seal_key)) < 0)
+                     kndl_db_bytes(attendance->seal_key),
+                     kndl_db_text(attendance->update_note)) < 0)
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_PERMISSION_DENIED,

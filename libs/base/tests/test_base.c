@@ -16,6 +16,7 @@
 #include "kndl/id.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
+#include "kndl/version.h"
 
 static void a_buf_grows_and_is_always_terminated(void **unused)
 {
@@ -120,6 +121,18 @@ static void a_missing_variable_is_named(void **unused)
     assert_non_null(strstr(err.message, "KNDL_TEST_SET is \"12x\""));
 }
 
+static void of_two_releases_the_newer_one_is_known_by_its_numbers(void **unused)
+{
+    (void)unused;
+    assert_true(kndl_version_compare("0.9.0", "0.10.0") < 0);
+    assert_true(kndl_version_compare("1.0", "0.99.99") > 0);
+    assert_int_equal(kndl_version_compare("1", "1.0.0"), 0);
+    assert_int_equal(kndl_version_compare("0.1.0", "0.1.0-dev"), 0);
+    assert_true(kndl_version_compare("0.1.1", "0.1") > 0);
+    assert_int_equal(kndl_version_compare("", "0"), 0);
+    assert_true(kndl_version_compare("", "0.1") < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_log_line_is_one_line_whatever_the_value),
         cmocka_unit_test(a_log_line_names_one_trace_and_its_own_before_the_threads),
         cmocka_unit_test(a_missing_variable_is_named),
+        cmocka_unit_test(of_two_releases_the_newer_one_is_known_by_its_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,10 @@ static void *run(void *data)
 
 void fixture_start(struct fixture *f, fake_answer_fn rest)
 {
-    struct settings settings = {.address = "127.0.0.1", .dev_login = true, .web_dir = ""};
+    struct settings settings = {
+        .address = "127.0.0.1", .dev_login = true, .web_dir = "", .runner_dir = ""};
     const char *dir = getenv("FIXTURE_WEB_DIR");
+    const char *runner_dir = getenv("FIXTURE_RUNNER_DIR");
     struct kndl_error err;
 
     assert_int_equal(kndl_crypt_init(&err), 0);
@@ -106,6 +108,8 @@ void fixture_start(struct fixture *f, fake_answer_fn rest)
 
     if (dir != NULL)
         settings.web_dir = dir;
+    if (runner_dir != NULL)
+        settings.runner_dir = runner_dir;
     settings.port = f->port = kndl_raw_free_port(); /* the public URL needs it first */
     snprintf(f->host, sizeof f->host, "127.0.0.1:%d", f->port);
     snprintf(f->origin, sizeof f->origin, "http://127.0.0.1:%d", f->port);

@@ -11,7 +11,7 @@
 static int read_with(const char *listen, const char *url, const char *dev, struct settings *ret,
                      struct kndl_error *err)
 {
-    return settings_parse(&(struct settings_texts){listen, url, dev, "", ""}, ret, err);
+    return settings_parse(&(struct settings_texts){listen, url, dev, "", "", ""}, ret, err);
 }
 
 static void the_origin_is_as_browsers_write_it(void **unused)

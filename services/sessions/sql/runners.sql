@@ -9,7 +9,8 @@ SELECT instance_id, is_away, last_seen_ms FROM sessions.runner WHERE id = $1 FOR
 SELECT r.id, r.name, r.last_seen_ms, r.registered_at_ms, r.version, r.backend, r.problem,
        r.is_away OR r.last_seen_ms <= sessions.now_ms() - 20000,
        (SELECT count(*) FROM sessions.session s
-        WHERE s.runner_id = r.id AND s.state IN (1, 2, 3, 5, 6))
+        WHERE s.runner_id = r.id AND s.state IN (1, 2, 3, 5, 6)),
+       r.update_note
 FROM sessions.runner r
 WHERE r.removed_at_ms = 0 AND ($1::text = '' OR r.id = $1::text)
 ORDER BY lower(r.name), r.id;
@@ -53,8 +54,11 @@ WHERE id = $1 AND (removed_at_ms = 0 OR remove_request = $2) RETURNING id;
 SELECT id, token_hash FROM sessions.runner WHERE token_hash = $1 AND removed_at_ms = 0;
 
 -- name: set_runner_problem
--- $1 Runner, $2 why the Hub turns it away.
-UPDATE sessions.runner SET problem = $2 WHERE id = $1 AND removed_at_ms = 0 AND problem <> $2;
+-- $1 Runner, $2 why the Hub turns it away, $3 its version, $4 what becomes of its update.
+UPDATE sessions.runner
+SET problem = $2, version = left($3::text, 64), update_note = left($4::text, 400)
+WHERE id = $1 AND removed_at_ms = 0
+  AND (problem, version, update_note) <> ($2, left($3::text, 64), left($4::text, 400));
 
 -- name: run_of_removed
 -- A run that is not settled although its Runner was removed.
@@ -63,13 +67,15 @@ WHERE u.phase < 5 AND r.removed_at_ms > 0
 LIMIT 1;
 
 -- name: attend
--- $1 Runner, $2 instance, $3 hostname, $4 version, $5 backend, $6 key. A new instance ends a pause.
+-- $1 Runner, $2 instance, $3 hostname, $4 version, $5 backend, $6 key, $7 what becomes of its
+-- update. A new instance ends a pause.
 -- No row: no such Runner, or it was removed.
 UPDATE sessions.runner
 SET paused_until_ms = CASE WHEN is_away OR instance_id <> $2::text THEN 0 ELSE paused_until_ms END,
     pause_ms = CASE WHEN is_away OR instance_id <> $2::text THEN 0 ELSE pause_ms END,
     instance_id = $2::text, hostname = $3, version = $4, backend = $5, seal_key = $6,
-    last_seen_ms = sessions.now_ms(), is_away = false, problem = ''
+    last_seen_ms = sessions.now_ms(), is_away = false, problem = '',
+    update_note = left($7::text, 400)
 WHERE id = $1 AND removed_at_ms = 0
 RETURNING sessions.now_ms();
 

@@ -17,6 +17,7 @@
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
 #include "kndl/token.h"
+#include "kndl/version.h"
 #include "minter.h"
 #include "rpc.h"
 #include "stage.h"
@@ -76,20 +77,27 @@ static enum kndl_code remove_as(struct fixture *f, const char *person, const cha
     return ask(f, runners_service, person, "RemoveRunner", &req.base);
 }
 
-static enum kndl_code attend(struct fixture *f, const char *runner, int protocol)
+static enum kndl_code attend_as(struct fixture *f, const char *runner, int protocol,
+                                const char *version, const char *note)
 {
     static uint8_t key[KNDL_SEAL_PUBLIC_BYTES] = {1};
     V1(AttendRequest) req = INIT(ATTEND_REQUEST);
 
     req.instance_id = (char *)"i1";
     req.protocol = protocol;
-    req.version = (char *)"0.1";
+    req.version = (char *)version;
+    req.update_note = (char *)note;
     req.seal_key = (ProtobufCBinaryData){sizeof key, key};
     req.backend = (char *)"namespace";
     kndl_test_done(&f->answer);
     f->answer =
         kndl_test_runner_call(sessions_runner_service, &f->sessions, runner, "Attend", &req.base);
     return f->answer.err.code;
+}
+
+static enum kndl_code attend(struct fixture *f, const char *runner, int protocol)
+{
+    return attend_as(f, runner, protocol, KNDL_VERSION, "");
 }
 
 /* As the list shows a Runner; NULL: it does not. */
@@ -115,7 +123,8 @@ static enum kndl_code mint(struct fixture *f, const char *token, const char *use
     req.token_hash = (ProtobufCBinaryData){sizeof hash, hash};
     req.user_public = (char *)user_public;
     req.protocol = protocol;
-    req.version = (char *)"0.1";
+    req.version = (char *)"0.0.1";
+    req.update_note = (char *)"could not update to 0.1.0: no room";
     return ask(f, sessions_internal_service, "ada", "MintRunnerCredential", &req.base);
 }
 
@@ -236,6 +245,43 @@ cr_05_a_token_is_known_by_its_hash_until_it_is_rotated_or_its_runner_removed(voi
     kndl_test_done(&f.answer);
 }
 
+static void cl_05_a_runner_that_is_let_in_says_what_becomes_of_its_update(void **state)
+{
+    struct fixture f;
+
+    set_up(&f, state);
+    assert_int_equal(register_as(&f, "ada", "u1", "behind"), KNDL_OK);
+    assert_int_equal(attend_as(&f, f.id, 1, "0.0.9", "updating to 0.1.0"), KNDL_OK);
+    const V1(Runner) *runner = shown(&f, f.id);
+    assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_CONNECTED);
+    assert_string_equal(runner->update_note, "updating to 0.1.0");
+    assert_true(runner->is_outdated);
+    kndl_test_done(&f.answer);
+}
+
+/* One that is too old to be let in may fetch what it lacks. */
+static void ac_10_a_token_is_known_whatever_protocol_its_runner_speaks(void **state)
+{
+    V1(CheckRunnerTokenRequest) req = INIT(CHECK_RUNNER_TOKEN_REQUEST);
+    uint8_t hash[KNDL_HASH_BYTES];
+    struct fixture f;
+
+    set_up(&f, state);
+    assert_int_equal(register_as(&f, "ada", "c1", "checked"), KNDL_OK);
+    kndl_hash(kndl_slice_of(f.token), hash);
+    req.token_hash = (ProtobufCBinaryData){sizeof hash, hash};
+    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+                     KNDL_OK);
+    assert_string_equal(((V1(CheckRunnerTokenResponse) *)f.answer.response)->runner_id, f.id);
+    assert_int_equal(remove_as(&f, "ada", "c2", f.id), KNDL_OK);
+    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+                     KNDL_UNAUTHENTICATED);
+    req.token_hash.len = 3;
+    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+                     KNDL_UNAUTHENTICATED);
+    kndl_test_done(&f.answer);
+}
+
 static void ac_10_an_older_runner_is_turned_away_with_what_to_do_and_the_page_says_why(void **state)
 {
     struct kndl_nkey user;
@@ -245,18 +291,25 @@ static void ac_10_an_older_runner_is_turned_away_with_what_to_do_and_the_page_sa
     kndl_nkey_new(KNDL_NKEY_USER, &user);
     assert_int_equal(register_as(&f, "ada", "p1", "old"), KNDL_OK);
     assert_int_equal(attend(&f, f.id, 0), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Runner and start it again"));
+    assert_non_null(strstr(f.answer.err.message, "update the Runner, unless it does so itself"));
     const V1(Runner) *runner = shown(&f, f.id);
     assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_REFUSED);
     assert_non_null(strstr(runner->problem, "protocol 0 and the Hub 1: update the Runner"));
     assert_int_equal(mint(&f, f.token, user.public, 0), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Runner and start it again"));
+    assert_non_null(strstr(f.answer.err.message, "update the Runner, unless it does so itself"));
     assert_int_equal(mint(&f, f.token, user.public, 2), KNDL_FAILED_PRECONDITION);
     assert_non_null(strstr(f.answer.err.message, "update the Hub"));
+    runner = shown(&f, f.id);
+    assert_string_equal(runner->version, "0.0.1");
+    assert_string_equal(runner->update_note, "could not update to 0.1.0: no room");
+    assert_true(runner->is_outdated);
 
     /* Updated, it is let in and its problem is over. */
     assert_int_equal(attend(&f, f.id, 1), KNDL_OK);
-    assert_int_equal(shown(&f, f.id)->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_CONNECTED);
+    runner = shown(&f, f.id);
+    assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_CONNECTED);
+    assert_string_equal(runner->update_note, "");
+    assert_false(runner->is_outdated);
     kndl_nkey_done(&user);
     kndl_test_done(&f.answer);
 }
@@ -340,6 +393,8 @@ static void a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cl_05_a_runner_that_is_let_in_says_what_becomes_of_its_update),
+        cmocka_unit_test(ac_10_a_token_is_known_whatever_protocol_its_runner_speaks),
         cmocka_unit_test(the_owner_registers_a_runner_whose_token_is_shown_once),
         cmocka_unit_test(names_are_short_and_plain),
         cmocka_unit_test(nobody_but_the_owner_administers_runners_whatever_the_id),

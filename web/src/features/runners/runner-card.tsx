@@ -78,7 +78,7 @@ export function RunnerCard({ runner, isOwner }: { runner: Runner; isOwner: boole
   const state = stateOf(runner)
   const details = [
     runner.awakeSessions > 0 ? `${runner.awakeSessions} awake` : '',
-    runner.version === '' ? '' : `version ${runner.version}`,
+    runner.version === '' ? '' : `version ${runner.version}${runner.isOutdated ? ', out of date' : ''}`,
     runner.backend,
   ].filter((part) => part !== '')
 
@@ -90,6 +90,7 @@ export function RunnerCard({ runner, isOwner }: { runner: Runner; isOwner: boole
       </div>
       {details.length > 0 && <p className="text-sm text-muted">{details.join(' · ')}</p>}
       {runner.problem !== '' && <p className="text-sm text-bad">{runner.problem}</p>}
+      {runner.updateNote !== '' && <p className="text-sm text-warn">{runner.updateNote}</p>}
       {isOwner && <OwnersControls runner={runner} />}
     </li>
   )
