@@ -7,6 +7,16 @@
 #define V1(name) Kndl__Sessions__V1__##name
 #define SECRETS(name) Kndl__Secrets__V1__##name
 
+static void write_change(const struct screen *screen, const SECRETS(VariableChange) * change)
+{
+    static const char *const hows[] = {"changed", "added", "replaced", "removed"};
+    size_t how = (size_t)change->how < sizeof hows / sizeof hows[0] ? change->how : 0;
+
+    fputs("  ", screen->out);
+    screen_line(screen, change->name, 20);
+    fprintf(screen->out, " %s\n", hows[how]);
+}
+
 /* Secrets may be away; what was asked for is shown all the same. */
 static void write_older_variables(struct cli *cli, const V1(Session) *session)
 {
@@ -19,10 +29,13 @@ static void write_older_variables(struct cli *cli, const V1(Session) *session)
     if (session->state == KNDL__EVENT__V1__STATE__STATE_ACTIVE &&
         CLIENT_CALL(SECRETS, GetSessionVariables, kndl__secrets__v1__secrets_service__descriptor,
                     cli, &request, &response, &err) == 0 &&
-        response->changed)
+        response->changed) {
         fputs("Variables of its Repo have changed since it started; that applies at its next "
-              "wake.\n",
+              "wake:\n",
               cli->screen.out);
+        for (size_t i = 0; i < response->n_changes; i++)
+            write_change(&cli->screen, response->changes[i]);
+    }
 }
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)

@@ -29,6 +29,8 @@ Kndl__Secrets__V1__Variable *present_variable(const struct variable *variable,
                                               struct kndl_arena *arena);
 Kndl__Secrets__V1__VariableWarning *present_warning(const char *name, const char *text,
                                                     struct kndl_arena *arena);
+Kndl__Secrets__V1__VariableChange *present_change(const struct variable_change *change,
+                                                  struct kndl_arena *arena);
 
 /* rpc.c: 1 to 64 printable characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);

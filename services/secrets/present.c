@@ -30,3 +30,14 @@ Kndl__Secrets__V1__VariableWarning *present_warning(const char *name, const char
     out->text = (char *)text;
     return out;
 }
+
+Kndl__Secrets__V1__VariableChange *present_change(const struct variable_change *change,
+                                                  struct kndl_arena *arena)
+{
+    Kndl__Secrets__V1__VariableChange *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (Kndl__Secrets__V1__VariableChange)KNDL__SECRETS__V1__VARIABLE_CHANGE__INIT;
+    out->name = (char *)change->name;
+    out->how = (Kndl__Secrets__V1__VariableChange__How)change->how;
+    return out;
+}

@@ -9,7 +9,9 @@
 #include "0001_secrets.sql.h"
 #include "0002_variables.sql.h"
 #include "0003_done.sql.h"
+#include "0004_given.sql.h"
 #include "done.sql.h"
+#include "given.sql.h"
 #include "keys.sql.h"
 #include "kndl/env.h"
 #include "kndl/log.h"
@@ -25,6 +27,7 @@ static const struct kndl_migration migrations[] = {
     {1, "0001_secrets", MIGRATION_0001_SECRETS},
     {2, "0002_variables", MIGRATION_0002_VARIABLES},
     {3, "0003_done", MIGRATION_0003_DONE},
+    {4, "0004_given", MIGRATION_0004_GIVEN},
     {0, NULL, NULL},
 };
 
@@ -64,7 +67,10 @@ static const struct kndl_statement statements[] = {
     {"add_link", SQL_ADD_LINK},
     {"remove_link", SQL_REMOVE_LINK},
     {"keep_variables_version", SQL_KEEP_VARIABLES_VERSION},
-    {"find_session_variables", SQL_FIND_SESSION_VARIABLES},
+    {"forget_given", SQL_FORGET_GIVEN},
+    {"keep_given", SQL_KEEP_GIVEN},
+    {"find_given_repo", SQL_FIND_GIVEN_REPO},
+    {"list_changes", SQL_LIST_CHANGES},
     {"list_keys", SQL_LIST_KEYS},
     {"stale_tokens", SQL_STALE_TOKENS},
     {"reseal_tokens", SQL_RESEAL_TOKENS},

@@ -102,6 +102,17 @@ struct variables {
     size_t count;
 };
 
+/* As VariableChange.How. */
+enum variable_how { VARIABLE_ADDED = 1, VARIABLE_REPLACED, VARIABLE_REMOVED };
+
+struct variable_changes {
+    struct variable_change {
+        const char *name;
+        enum variable_how how;
+    } * all;
+    size_t count;
+};
+
 int store_migrate(struct kndl_error *err);
 int store_open(struct store **ret_store, struct kndl_error *err);
 void store_close(struct store *store);
@@ -164,8 +175,8 @@ int store_list_person_masks(struct store *store, const char *person_id, int64_t 
                             struct kndl_arena *arena, struct mask_set *ret_set,
                             struct kndl_error *err);
 
-/* --- Variables: store_variables.c, store_shared.c. Values that are Sensitive come out only where
- * it is said. */
+/* --- Variables: store_variables.c, store_shared.c, store_given.c. Values that are Sensitive come
+ * out only where it is said. */
 
 /* A Repo's own and those linked to it, each by name, without Sensitive values. */
 int store_list_variables(struct store *store, int64_t repo_id, struct kndl_arena *arena,
@@ -206,11 +217,15 @@ int store_link_shared(struct store *store, const struct request *request,
                       struct kndl_arena *arena, struct variable *ret_variable,
                       struct kndl_error *err);
 
-/* A Session's Repo, and whether it runs with older Variables than that has now. KNDL_NOT_FOUND:
- * never assigned, or purged. */
-int store_find_session_variables(struct store *store, const char *session_id,
-                                 struct kndl_arena *arena, int64_t *ret_repo_id, bool *ret_changed,
-                                 struct kndl_error *err);
+/* A Session's Repo, and whether a run of it has Variables that it was given. KNDL_NOT_FOUND: never
+ * assigned, or purged. */
+int store_find_session_repo(struct store *store, const char *session_id, struct kndl_arena *arena,
+                            int64_t *ret_repo_id, bool *ret_has_variables, struct kndl_error *err);
+
+/* From what the Session's newest run was given to what the next one gets. */
+int store_list_variable_changes(struct store *store, const char *session_id, int64_t repo_id,
+                                struct kndl_arena *arena, struct variable_changes *ret_changes,
+                                struct kndl_error *err);
 
 /*
  * What a Runner's run that starts or is Active gets, values included, each name once; else

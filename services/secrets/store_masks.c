@@ -58,6 +58,9 @@ int store_put_assignment(struct store *store, const struct assignment *assignmen
         kndl_db_exec(store->db, "remove_masks", NULL, NULL, err,
                      kndl_db_text(assignment->session_id), kndl_db_i64(settled_run)) < 0)
         return -1;
+    if (phase == PHASE_PURGED && kndl_db_exec(store->db, "forget_given", NULL, NULL, err,
+                                              kndl_db_text(assignment->session_id)) < 0)
+        return -1;
     *ret_mask_version = kndl_row_i64(&rows, 0, 0);
     return kndl_tx_commit(&tx, err);
 }

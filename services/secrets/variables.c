@@ -129,17 +129,24 @@ int get_session_variables(struct kndl_call *call, const V1(GetSessionVariablesRe
                           V1(GetSessionVariablesResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    bool is_allowed = false, changed;
+    struct variable_changes changes = {0};
+    bool is_allowed = false, has_variables;
     int64_t repo_id;
 
     if (!kndl_id_is_valid(req->session_id))
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
-    if (store_find_session_variables(secrets->store, req->session_id, call->arena, &repo_id,
-                                     &changed, &call->err) < 0 ||
+    if (store_find_session_repo(secrets->store, req->session_id, call->arena, &repo_id,
+                                &has_variables, &call->err) < 0 ||
         peers_check_access(secrets->peers, call, &repo_id, 1, &is_allowed) < 0)
         return -1;
     if (!is_allowed)
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
-    resp->changed = changed;
+    if (has_variables && store_list_variable_changes(secrets->store, req->session_id, repo_id,
+                                                     call->arena, &changes, &call->err) < 0)
+        return -1;
+    resp->changed = changes.count > 0;
+    resp->changes = kndl_arena_alloc(call->arena, (changes.count + 1) * sizeof *resp->changes);
+    for (size_t i = 0; i < changes.count; i++)
+        resp->changes[resp->n_changes++] = present_change(&changes.all[i], call->arena);
     return 0;
 }

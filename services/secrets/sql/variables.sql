@@ -95,14 +95,3 @@ INSERT INTO link (variable_id, repo_id) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 -- name: remove_link
 -- $1 id, $2 Repo.
 DELETE FROM link WHERE variable_id = $1 AND repo_id = $2;
-
--- name: keep_variables_version
--- $1 Session, $2 the Environment's version that its run is given.
-UPDATE assignment SET variables_version = $2 WHERE session_id = $1;
-
--- name: find_session_variables
--- $1 Session: its Repo, and whether it runs with older Variables than that has now.
-SELECT a.repo_id, a.phase IN (2, 3) AND a.variables_version IS NOT NULL
-        AND coalesce(e.version, 0) > a.variables_version
-FROM assignment a LEFT JOIN environment e ON e.repo_id = a.repo_id
-WHERE a.session_id = $1 AND a.phase < 6;

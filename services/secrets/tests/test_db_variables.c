@@ -272,14 +272,20 @@ static bool masks(struct fixture *f, const char *value)
     return found;
 }
 
+/* How goes into f->text. */
 static bool is_changed(struct fixture *f)
 {
     V1(GetSessionVariablesRequest) req = KNDL__SECRETS__V1__GET_SESSION_VARIABLES_REQUEST__INIT;
 
     req.session_id = f->session;
     struct kndl_test_answer answer = ask(f, "GetSessionVariables", &req.base);
-    bool changed =
-        answer.response != NULL && ((V1(GetSessionVariablesResponse) *)answer.response)->changed;
+    const V1(GetSessionVariablesResponse) *resp =
+        (V1(GetSessionVariablesResponse) *)answer.response;
+    bool changed = resp != NULL && resp->changed;
+    static const char *const hows[] = {"?", "added", "replaced", "removed"};
+    f->text[0] = '\0';
+    for (size_t i = 0; resp != NULL && i < resp->n_changes; i++)
+        add(f, resp->changes[i]->name, hows[resp->changes[i]->how]);
     return done(f, &answer) && changed;
 }
 
@@ -538,6 +544,38 @@ static void a_change_since_the_start_is_said_until_the_next_start(void **state)
     assert_true(is_changed(f));
 }
 
+static void what_changed_since_the_start_is_said_by_name(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set(f, "GOES", "one", false));
+    assert_true(set(f, "STAYS", "one", false));
+    assert_true(set(f, "TURNS", "canary-one", true));
+    assign(f, 1, PHASE(STARTING));
+    assert_true(fetch(f, runner, 1));
+    assign(f, 1, PHASE(ACTIVE));
+    assert_true(set(f, "TURNS", "canary-two", true));
+    assert_true(set(f, "COMES", "one", false));
+    assert_true(remove_one(f, "GOES"));
+    assert_true(is_changed(f));
+    assert_string_equal(f->text, "COMES=added GOES=removed TURNS=replaced");
+
+    /* A linked one that the Repo's own wins over changes nothing; where it wins, it does. */
+    assert_true(set_shared(f, "", "STAYS", "shared", false));
+    assert_true(link_shared(f, f->repo, true));
+    assert_true(is_changed(f));
+    assert_string_equal(f->text, "COMES=added GOES=removed TURNS=replaced");
+    assert_true(remove_one(f, "STAYS"));
+    assert_true(remove_one(f, "COMES"));
+    assert_true(is_changed(f));
+    assert_string_equal(f->text, "GOES=removed STAYS=replaced TURNS=replaced");
+
+    assign(f, 2, PHASE(STARTING));
+    assert_true(fetch(f, runner, 2));
+    assert_false(is_changed(f));
+    assert_string_equal(f->text, "");
+}
+
 static void a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins(void **state)
 {
     struct fixture *f = *state;
@@ -694,6 +732,7 @@ int main(void)
         TEST(bu_10_only_the_runner_of_a_run_that_starts_or_is_active_gets_them),
         TEST(rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs),
         TEST(a_change_since_the_start_is_said_until_the_next_start),
+        TEST(what_changed_since_the_start_is_said_by_name),
         TEST(a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins),
         TEST(two_shared_variables_of_one_name_are_not_linked_to_one_repo),
         TEST(a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone),

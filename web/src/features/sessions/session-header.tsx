@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { ArrowLeft, Moon, RotateCw, Sun, WifiOff } from 'lucide-react'
 
 import { State } from '@/gen/kndl/event/v1/event_pb'
+import { VariableChange_How } from '@/gen/kndl/secrets/v1/variable_pb'
 import type { Session } from '@/gen/kndl/sessions/v1/session_pb'
 import { hubSocket } from '@/lib/socket'
 import { sentence } from '@/lib/transport'
@@ -10,8 +11,15 @@ import { Button } from '@/ui/button'
 import { ErrorText } from '@/ui/feedback'
 
 import { useControl } from './api/commands'
-import { useOlderVariables } from './api/session-variables'
+import { useVariableChanges } from './api/session-variables'
 import { StateBadge } from './state-badge'
+
+const hows: Record<VariableChange_How, string> = {
+  [VariableChange_How.UNSPECIFIED]: 'changed',
+  [VariableChange_How.ADDED]: 'added',
+  [VariableChange_How.REPLACED]: 'replaced',
+  [VariableChange_How.REMOVED]: 'removed',
+}
 
 export function useConnection() {
   return useSyncExternalStore(hubSocket.subscribeState, () => hubSocket.connection)
@@ -44,7 +52,7 @@ function Controls({ session }: { session: Session }) {
 
 export function SessionHeader({ session }: { session: Session }) {
   const connection = useConnection()
-  const hasOlderVariables = useOlderVariables(session.id, session.state === State.ACTIVE)
+  const changes = useVariableChanges(session.id, session.state === State.ACTIVE)
   return (
     <header className="border-b border-line bg-panel">
       <div className="flex min-h-14 items-center gap-2 px-2 md:px-4">
@@ -75,9 +83,10 @@ export function SessionHeader({ session }: { session: Session }) {
           {session.reason}
         </p>
       )}
-      {hasOlderVariables && (
-        <p role="status" className="px-4 pb-2 text-sm text-muted">
-          The Repo’s Variables have changed since this Session started. That applies at its next wake.
+      {changes.length > 0 && (
+        <p role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
+          The Repo’s Variables have changed since this Session started. That applies at its next wake:{' '}
+          {changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')}.
         </p>
       )}
       {connection === 'lost' && (

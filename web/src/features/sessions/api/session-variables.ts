@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 
+import type { VariableChange } from '@/gen/kndl/secrets/v1/variable_pb'
 import { secrets } from '@/lib/transport'
 
-// Does it run with older Variables than its Repo has now? Looked at now and then: nobody pushes it.
-export function useOlderVariables(sessionId: string, isAwake: boolean) {
+const none: VariableChange[] = []
+
+// What changed of its Repo's Variables since it started. Looked at now and then: nobody pushes it.
+export function useVariableChanges(sessionId: string, isAwake: boolean) {
   const query = useQuery({
     queryKey: ['variables', 'session', sessionId],
-    queryFn: async () => (await secrets.getSessionVariables({ sessionId })).changed,
+    queryFn: async () => (await secrets.getSessionVariables({ sessionId })).changes,
     enabled: isAwake,
     refetchInterval: 30_000,
     retry: false,
   })
-  return isAwake && query.data === true
+  return (isAwake && query.data) || none
 }
