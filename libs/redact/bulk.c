@@ -48,7 +48,7 @@ static void scan_bulk(struct bulk *bulk)
         .text = bulk->block.text - bulk->held,
         .mask = bulk->mask,
         .size = bulk->held + bulk->block.text_size,
-        .known = bulk->stream->text_known,
+        .known = bulk->stream->is_uncounted ? SIZE_MAX : bulk->stream->text_known,
     };
     scan_block(scan, &bulk->block, bulk->held);
 }

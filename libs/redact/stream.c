@@ -31,6 +31,11 @@ struct kndl_redact_stream *kndl_redact_stream_new(struct kndl_redact_set *set,
     return stream;
 }
 
+void kndl_redact_stream_uncount(struct kndl_redact_stream *stream)
+{
+    stream->is_uncounted = true;
+}
+
 static void free_held(struct kndl_redact_stream *stream)
 {
     if (stream->held != stream->inline_held)
@@ -127,7 +132,7 @@ static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, si
     }
     gathered->scan.set = stream->set;
     gathered->scan.text = gathered->text;
-    gathered->scan.known = *known;
+    gathered->scan.known = stream->is_uncounted ? SIZE_MAX : *known;
     if (stream->set->normalise != NULL && gathered->scan.size >= LONG_TEXT_BYTES)
         scan_long_text(&gathered->scan);
     else

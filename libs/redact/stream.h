@@ -54,6 +54,7 @@ struct kndl_redact_stream {
     uint8_t missing;       /* bytes of the last character that has left, yet to come */
     uint8_t missing_stars; /* that character left as a star */
     uint8_t waits;         /* something is held for what may follow, so there is a deadline */
+    uint8_t is_uncounted;  /* what it finds is counted elsewhere */
     uint8_t past_size;
     uint8_t past[STREAM_PAST_BYTES]; /* the end of the main text that left and is not in held */
     struct held inline_held[STREAM_INLINE_COUNT];

@@ -96,6 +96,9 @@ enum kndl_redact_kind {
 struct kndl_redact_stream *kndl_redact_stream_new(struct kndl_redact_set *set,
                                                   enum kndl_redact_kind kind);
 
+/* What this stream finds is not counted: the same text comes again, whole. Before it is fed. */
+void kndl_redact_stream_uncount(struct kndl_redact_stream *stream);
+
 /* Wipes and frees; what is held is lost (flush first). NULL is fine. */
 void kndl_redact_stream_free(struct kndl_redact_stream *stream);
 

@@ -289,6 +289,23 @@ static void hits_are_counted_by_value(void **unused)
     kndl_redact_set_unref(set);
 }
 
+static void a_stream_whose_text_comes_again_counts_nothing(void **unused)
+{
+    struct kndl_redact_set *set = set_of(VALUE, NULL);
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f, kndl_redact_set_ref(set), KNDL_REDACT_TEXT);
+    kndl_redact_stream_uncount(f.stream);
+    feed(&f, VALUE " lab-Tok", 0);
+    feed(&f, "3n-9Qx7Zv2Lm4 and " VALUE " and more of it, so that it is a block", 1);
+    kndl_redact_flush(f.stream, &f.out);
+    assert_null(strstr(kndl_buf_text(&f.out), VALUE));
+    assert_int_equal(kndl_redact_set_hits(set, 0), 0);
+    tear_down(&f);
+    kndl_redact_set_unref(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +325,7 @@ int main(void)
         cmocka_unit_test(text_leaves_in_whole_characters),
         cmocka_unit_test(a_sign_of_an_escape_waits_only_behind_a_beginning),
         cmocka_unit_test(hits_are_counted_by_value),
+        cmocka_unit_test(a_stream_whose_text_comes_again_counts_nothing),
     };
     return cmocka_run_group_tests_name("redact stream", tests, NULL, NULL);
 }
