@@ -62,6 +62,7 @@ static const struct row rows[] = {
     {ROWS_OF(secrets__v1__secrets_internal_service), "secrets", "PutAssignment", {"sessions"}},
     {ROWS_OF(secrets__v1__secrets_internal_service), "secrets", "PutMask", {"sessions"}},
     {ROWS_OF(secrets__v1__secrets_internal_service), "secrets", "GetMaskSet", {"redactor"}},
+    {ROWS_OF(secrets__v1__secrets_internal_service), "secrets", "CountMasked", {"redactor"}},
     {ROWS_OF(secrets__v1__secrets_internal_service), "secrets", "MemberRemoved", {"repo_access"}},
     {ROWS_OF(secrets__v1__secrets_runner_service), "secrets", "*", {RUNNER}},
 

@@ -11,6 +11,7 @@
 #include "kndl/clock.h"
 #include "kndl/mem.h"
 #include "kndl/redact.h"
+#include "masks.h"
 
 enum { PARTS = 16 };
 static const int64_t idle_us = 600LL * 1000 * 1000;
@@ -26,7 +27,7 @@ struct block {
     int64_t taken_bytes; /* of the raw text: where the next piece begins */
     int64_t left_bytes;  /* of the masked text */
     int64_t used_us;
-    struct kndl_redact_set *set;
+    struct masks *masks;
     struct kndl_redact_stream *stream;
 };
 
@@ -51,9 +52,9 @@ struct blocks *blocks_new(void)
 static void pass_over(struct block *block)
 {
     kndl_redact_stream_free(block->stream);
-    kndl_redact_set_unref(block->set);
+    masks_unref(block->masks);
     block->stream = NULL;
-    block->set = NULL;
+    block->masks = NULL;
 }
 
 static void block_free(struct block *block)
@@ -123,16 +124,17 @@ static struct block *add(struct part *part, const char *session_id,
 }
 
 /* From its beginning. */
-static void begin(struct block *block, struct kndl_redact_set *set)
+static void begin(struct block *block, struct masks *masks)
 {
     pass_over(block);
     block->taken_bytes = block->left_bytes = 0;
-    block->set = kndl_redact_set_ref(set);
-    block->stream = kndl_redact_stream_new(set, KNDL_REDACT_TEXT);
+    block->masks = masks_ref(masks);
+    block->stream = kndl_redact_stream_new(masks_set(masks), KNDL_REDACT_TEXT);
+    kndl_redact_stream_uncount(block->stream); /* its Event brings the text again */
 }
 
 /* The block that takes this piece, or NULL if it is passed over. */
-static struct block *take(struct part *part, const char *session_id, struct kndl_redact_set *set,
+static struct block *take(struct part *part, const char *session_id, struct masks *masks,
                           const Kndl__Event__V1__Delta *delta)
 {
     size_t count;
@@ -143,7 +145,7 @@ static struct block *take(struct part *part, const char *session_id, struct kndl
             return NULL;
         if (block == NULL)
             block = add(part, session_id, delta);
-        begin(block, set);
+        begin(block, masks);
         return block;
     }
     if (block == NULL || block->stream == NULL)
@@ -152,16 +154,16 @@ static struct block *take(struct part *part, const char *session_id, struct kndl
         pass_over(block);
         return NULL;
     }
-    if (block->set != set) {
-        kndl_redact_stream_swap(block->stream, set);
-        kndl_redact_set_unref(block->set);
-        block->set = kndl_redact_set_ref(set);
+    if (block->masks != masks) {
+        kndl_redact_stream_swap(block->stream, masks_set(masks));
+        masks_unref(block->masks);
+        block->masks = masks_ref(masks);
     }
     return block;
 }
 
 /* True: the delta now holds what may leave. */
-static bool feed(struct part *part, const char *session_id, struct kndl_redact_set *set,
+static bool feed(struct part *part, const char *session_id, struct masks *masks,
                  Kndl__Event__V1__Delta *delta, struct kndl_arena *arena, int64_t now_us)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
@@ -170,7 +172,7 @@ static bool feed(struct part *part, const char *session_id, struct kndl_redact_s
 
     if (delta->block_id[0] == '\0' || strlen(delta->block_id) > BLOCK_ID_BYTES_MAX)
         return false;
-    block = take(part, session_id, set, delta);
+    block = take(part, session_id, masks, delta);
     if (block == NULL)
         return false;
 
@@ -185,7 +187,7 @@ static bool feed(struct part *part, const char *session_id, struct kndl_redact_s
     return out.size > 0 || is_first;
 }
 
-void blocks_feed(struct blocks *blocks, const char *session_id, struct kndl_redact_set *set,
+void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *masks,
                  Kndl__Event__V1__Delta **deltas, size_t count, struct kndl_arena *arena,
                  blocks_fn fn, void *data)
 {
@@ -196,7 +198,7 @@ void blocks_feed(struct blocks *blocks, const char *session_id, struct kndl_reda
 
     pthread_mutex_lock(&part->lock);
     for (size_t i = 0; i < count; i++)
-        if (feed(part, session_id, set, deltas[i], arena, now_us))
+        if (feed(part, session_id, masks, deltas[i], arena, now_us))
             shown[shown_count++] = deltas[i];
     if (shown_count > 0)
         fn(session_id, shown, shown_count, data);

@@ -18,7 +18,7 @@
 
 struct blocks;
 struct kndl_arena;
-struct kndl_redact_set;
+struct masks;
 
 enum {
     BLOCKS_PER_SESSION_MAX = 64, /* open at once; more are passed over */
@@ -38,7 +38,7 @@ typedef void (*blocks_fn)(const char *session_id, Kndl__Event__V1__Delta **delta
  * now: with the masked text in its place and the offset that it has there. Strings that are new
  * live in the arena.
  */
-void blocks_feed(struct blocks *blocks, const char *session_id, struct kndl_redact_set *set,
+void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *masks,
                  Kndl__Event__V1__Delta **deltas, size_t count, struct kndl_arena *arena,
                  blocks_fn fn, void *data);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "blocks.h"
+#include "hits.h"
 #include "kndl/bus.h"
 #include "kndl/guard.h"
 #include "kndl/log.h"
@@ -22,6 +23,7 @@
 /* Made before any worker, read by each of them when it opens; they live as long as the process. */
 static struct sets *sets;
 static struct blocks *blocks;
+static struct hits *hits;
 
 static int prepare(struct kndl_error *err)
 {
@@ -29,6 +31,7 @@ static int prepare(struct kndl_error *err)
         return -1;
     sets = sets_new();
     blocks = blocks_new();
+    hits = hits_new();
     return 0;
 }
 
@@ -83,7 +86,7 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
     (void)err;
     if (bus != NULL) /* NULL: --check */
         subscribe(bus);
-    *redactor = (struct redactor){bus, sets, blocks};
+    *redactor = (struct redactor){bus, sets, blocks, hits};
     *ret_state = redactor;
     return 0;
 }
@@ -103,7 +106,7 @@ static ProtobufCService *const *const answers[] = {
     NULL,
 };
 
-static const struct kndl_task *const tasks[] = {&expire_task, NULL};
+static const struct kndl_task *const tasks[] = {&expire_task, &count_task, NULL};
 
 static const struct kndl_service service = {
     .name = "redactor",

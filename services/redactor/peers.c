@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "hits.h"
 #include "kndl/bus.h"
 #include "kndl/clock.h"
 #include "kndl/gateway/v1/frame.pb-c.h"
@@ -13,17 +14,21 @@
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/service.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
+#include "masks.h"
+#include "rpc.h"
 
 #define SECRETS(name) Kndl__Secrets__V1__##name
 
 enum { STORED_WITHIN_MS = 10000 };
 
-static int make_set(struct kndl_call *call, const SECRETS(GetMaskSetResponse) * resp,
-                    struct kndl_redact_set **ret_set)
+static int make_masks(struct redactor *redactor, struct kndl_call *call,
+                      const SECRETS(GetMaskSetResponse) * resp, struct masks **ret_masks)
 {
     struct kndl_redact_value *values =
         kndl_arena_alloc(call->arena, (resp->n_values + 1) * sizeof *values);
+    struct kndl_redact_set *set;
     struct kndl_error err = {0};
 
     for (size_t i = 0; i < resp->n_values; i++)
@@ -31,15 +36,24 @@ static int make_set(struct kndl_call *call, const SECRETS(GetMaskSetResponse) * 
             .name = resp->values[i]->name,
             .value = kndl_slice_of(resp->values[i]->value),
         };
-    if (kndl_redact_set_new(values, resp->n_values, ret_set, &err) == 0)
-        return 0;
-    kndl_log(KNDL_ERROR, "values cannot be masked, so nothing of them passes",
-             KNDL_STR("why", err.message));
-    return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the values to mask cannot be used");
+    if (kndl_redact_set_new(values, resp->n_values, &set, &err) < 0) {
+        kndl_log(KNDL_ERROR, "values cannot be masked, so nothing of them passes",
+                 KNDL_STR("why", err.message));
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the values to mask cannot be used");
+    }
+    *ret_masks = masks_new(set, resp->version, redactor->hits);
+    for (size_t i = 0; i < resp->n_values; i++)
+        for (size_t j = 0; j < resp->values[i]->n_counted; j++) {
+            const SECRETS(Counted) *counted = resp->values[i]->counted[j];
+            const struct counted for_whom = {counted->id, counted->version, resp->repo_id};
+
+            masks_count_for(*ret_masks, i, &for_whom);
+        }
+    return 0;
 }
 
-int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct whose *whose,
-                  int64_t at_least, struct kndl_redact_set **ret_set, int64_t *ret_version)
+int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const struct whose *whose,
+                    int64_t at_least, struct masks **ret_masks)
 {
     SECRETS(GetMaskSetRequest) req = KNDL__SECRETS__V1__GET_MASK_SET_REQUEST__INIT;
     SECRETS(GetMaskSetResponse) * resp;
@@ -50,8 +64,9 @@ int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct who
     req.at_least = at_least;
     req.creator_id = (char *)(whose->creator_id == NULL ? "" : whose->creator_id);
     req.repo_id = whose->repo_id;
-    if (KNDL_CALL(SECRETS, GetMaskSet, kndl__secrets__v1__secrets_internal_service__descriptor, bus,
-                  call, &req, &resp) < 0) {
+    req.known_version = whose->known == NULL ? 0 : masks_version(whose->known);
+    if (KNDL_CALL(SECRETS, GetMaskSet, kndl__secrets__v1__secrets_internal_service__descriptor,
+                  redactor->bus, call, &req, &resp) < 0) {
         if (call->err.code == KNDL_NOT_FOUND)
             return -1;
         kndl_log(KNDL_WARNING, "values to mask cannot be learnt",
@@ -62,10 +77,47 @@ int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct who
     if (resp->version < at_least)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE,
                          "the newest values to mask are not there yet; try again");
-    if (make_set(call, resp, ret_set) < 0)
-        return -1;
-    *ret_version = resp->version;
-    return 0;
+    if (whose->known != NULL && resp->version == req.known_version) {
+        *ret_masks = masks_ref(whose->known);
+        return 0;
+    }
+    return make_masks(redactor, call, resp, ret_masks);
+}
+
+static void fill_hits(SECRETS(CountMaskedRequest__Hits) * hits, SECRETS(Counted) * counted,
+                      const struct found *found)
+{
+    *counted = (SECRETS(Counted))KNDL__SECRETS__V1__COUNTED__INIT;
+    counted->id = found->counted.id;
+    counted->version = found->counted.version;
+    *hits = (SECRETS(CountMaskedRequest__Hits))KNDL__SECRETS__V1__COUNT_MASKED_REQUEST__HITS__INIT;
+    hits->counted = counted;
+    hits->repo_id = found->counted.repo_id;
+    hits->count = found->count;
+    hits->last_at_ms = found->last_at_ms;
+}
+
+int peers_report_hits(struct kndl_bus *bus, struct kndl_call *call, const struct report *report)
+{
+    SECRETS(CountMaskedRequest) req = KNDL__SECRETS__V1__COUNT_MASKED_REQUEST__INIT;
+    SECRETS(CountMaskedResponse) * resp;
+    SECRETS(CountMaskedRequest__Hits) *hits =
+        kndl_arena_alloc(call->arena, report->count * sizeof *hits);
+    SECRETS(Counted) *counted = kndl_arena_alloc(call->arena, report->count * sizeof *counted);
+
+    req.reporter_id = (char *)kndl_service_instance();
+    req.n = report->n;
+    req.hits = kndl_arena_alloc(call->arena, report->count * sizeof *req.hits);
+    for (; req.n_hits < report->count; req.n_hits++) {
+        fill_hits(&hits[req.n_hits], &counted[req.n_hits], &report->found[req.n_hits]);
+        req.hits[req.n_hits] = &hits[req.n_hits];
+    }
+    if (KNDL_CALL(SECRETS, CountMasked, kndl__secrets__v1__secrets_internal_service__descriptor,
+                  bus, call, &req, &resp) == 0)
+        return 0;
+    kndl_log(KNDL_WARNING, "how often values were masked is not counted yet",
+             KNDL_I64("n", report->n), KNDL_STR("why", call->err.message));
+    return -1;
 }
 
 /* On a thread of the bus. */

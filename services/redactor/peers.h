@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * What redactor asks of others: secrets, for what to mask (and waits for it), and sessions, to
+ * What redactor asks of others: secrets, for what to mask and to count what was (and waits for it),
+ * and sessions, to
  * store what is masked (and never waits for it: the answer comes to a callback).
  */
 
@@ -14,8 +15,10 @@
 
 struct kndl_bus;
 struct kndl_call;
-struct kndl_redact_set;
 struct kndl_promise;
+struct masks;
+struct redactor;
+struct report;
 
 /* Whose values: a run of a Session on a Runner, a Session, or what one would have. */
 struct whose {
@@ -24,15 +27,19 @@ struct whose {
     const char *runner_id;  /* of a run */
     const char *creator_id;
     int64_t repo_id;
+    struct masks *known; /* of a Session: NULL, or what is known already */
 };
 
 /*
- * The values as a set (the caller's reference) and their version, at_least that old. Fails into
- * call->err: KNDL_NOT_FOUND if that run is not that Runner's, and for all else KNDL_UNAVAILABLE:
- * the values cannot be learnt, and nothing may leave.
+ * What to mask (the caller's reference; that of what is known, if it is that still), of a version
+ * that is at_least this. Fails into call->err: KNDL_NOT_FOUND if that run is not that Runner's, and
+ * for all else KNDL_UNAVAILABLE: the values cannot be learnt, and nothing may leave.
  */
-int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct whose *whose,
-                  int64_t at_least, struct kndl_redact_set **ret_set, int64_t *ret_version);
+int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const struct whose *whose,
+                    int64_t at_least, struct masks **ret_masks);
+
+/* 0: secrets has counted it. */
+int peers_report_hits(struct kndl_bus *bus, struct kndl_call *call, const struct report *report);
 
 /* A masked batch on its way to be stored. */
 struct masked_batch {

@@ -10,11 +10,11 @@
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/redact.h"
 #include "kndl/redact_message.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/token.h"
+#include "masks.h"
 #include "peers.h"
 #include "rpc.h"
 #include "sets.h"
@@ -24,37 +24,40 @@
 
 enum { EVENTS_MAX = 1000 };
 
-static void unref(struct kndl_redact_set **set)
-{
-    kndl_redact_set_unref(*set);
-}
-
-/* The set for this batch, new enough. The caller's reference. */
-static int find_set(struct kndl_call *call, const V1(PutRequest) *req,
-                    struct kndl_redact_set **ret_set)
+/* Asks secrets again; what is known is not sent again. */
+static int learn_anew(struct kndl_call *call, const V1(PutRequest) *req, struct masks **masks)
 {
     struct redactor *redactor = call->state;
-    struct kndl_redact_set *set;
-    int64_t version;
+    const struct whose whose = {
+        .session_id = call->session_id,
+        .run = req->run,
+        .runner_id = call->runner_id,
+        .known = *masks,
+    };
+    int64_t asked_us = kndl_clock_us();
+    struct masks *newer;
 
-    set = sets_find(redactor->sets, call->session_id, req->run, call->runner_id, &version);
-    if (set == NULL)
+    if (peers_get_masks(redactor, call, &whose, req->mask_version, &newer) < 0)
+        return -1;
+    masks_unref(*masks);
+    *masks = newer;
+    sets_grant(redactor->sets, call->session_id, req->run, call->runner_id, newer, asked_us);
+    return 0;
+}
+
+/* The masks for this batch, new enough. The caller's reference, also if it fails. */
+static int find_masks(struct kndl_call *call, const V1(PutRequest) *req, struct masks **ret_masks)
+{
+    struct redactor *redactor = call->state;
+    bool is_fresh;
+
+    *ret_masks = sets_find(redactor->sets, call->session_id, req->run, call->runner_id, &is_fresh);
+    if (*ret_masks == NULL)
         return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION,
                          "no stream of run %lld is open here: open it again", (long long)req->run);
-    if (version < req->mask_version) {
-        const struct whose whose = {
-            .session_id = call->session_id,
-            .run = req->run,
-            .runner_id = call->runner_id,
-        };
-
-        kndl_redact_set_unref(set);
-        if (peers_get_set(redactor->bus, call, &whose, req->mask_version, &set, &version) < 0)
-            return -1;
-        sets_grant(redactor->sets, call->session_id, req->run, call->runner_id, version, set);
-    }
-    *ret_set = set;
-    return 0;
+    if (is_fresh && masks_version(*ret_masks) >= req->mask_version)
+        return 0;
+    return learn_anew(call, req, ret_masks);
 }
 
 /* A block whose Event comes has streamed its last. */
@@ -69,8 +72,7 @@ static void end_block(struct redactor *redactor, const char *session_id,
         blocks_forget(redactor->blocks, session_id, block_id);
 }
 
-static void put_events(struct kndl_call *call, const V1(PutRequest) *req,
-                       struct kndl_redact_set *set)
+static void put_events(struct kndl_call *call, const V1(PutRequest) *req, struct masks *masks)
 {
     struct redactor *redactor = call->state;
     uint8_t hash[KNDL_HASH_BYTES];
@@ -78,7 +80,7 @@ static void put_events(struct kndl_call *call, const V1(PutRequest) *req,
 
     for (size_t i = 0; i < req->n_events; i++) {
         end_block(redactor, call->session_id, req->events[i]);
-        kndl_redact_message(set, &req->events[i]->base, call->arena);
+        kndl_redact_message(masks_set(masks), &req->events[i]->base, call->arena);
     }
     kndl_hash(kndl_slice(req->mod_token.data, req->mod_token.len), hash);
     const struct masked_batch batch = {
@@ -106,8 +108,7 @@ static void show(const char *session_id, Kndl__Event__V1__Delta **deltas, size_t
     peers_show_deltas(redactor->bus, session_id, deltas, count);
 }
 
-static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req,
-                       struct kndl_redact_set *set)
+static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req, struct masks *masks)
 {
     struct redactor *redactor = call->state;
     static char empty[] = "";
@@ -117,10 +118,10 @@ static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req,
         char *text = req->deltas[i]->text;
 
         req->deltas[i]->text = empty;
-        kndl_redact_message(set, &req->deltas[i]->base, call->arena);
+        kndl_redact_message(masks_set(masks), &req->deltas[i]->base, call->arena);
         req->deltas[i]->text = text;
     }
-    blocks_feed(redactor->blocks, call->session_id, set, req->deltas, req->n_deltas, call->arena,
+    blocks_feed(redactor->blocks, call->session_id, masks, req->deltas, req->n_deltas, call->arena,
                 show, redactor);
     if (blocks_are_holding(redactor->blocks, call->session_id))
         call->wake = &expire_task;
@@ -129,20 +130,20 @@ static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req,
 static int put(struct kndl_call *call, const V1(PutRequest) *req, V1(PutResponse) *resp)
 {
     struct redactor *redactor = call->state;
-    KNDL_CLEANUP(unref) struct kndl_redact_set *set = NULL;
+    KNDL_CLEANUP(masks_drop) struct masks *masks = NULL;
 
     (void)resp;
     if (req->n_events > EVENTS_MAX)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%zu Events; the most is %d",
                          req->n_events, EVENTS_MAX);
-    if (find_set(call, req, &set) < 0)
+    if (find_masks(call, req, &masks) < 0)
         return -1;
     if (req->n_deltas > 0)
-        put_deltas(call, req, set);
+        put_deltas(call, req, masks);
     if (req->ended_turn_id[0] != '\0')
         blocks_forget(redactor->blocks, call->session_id, NULL);
     if (req->n_events > 0)
-        put_events(call, req, set);
+        put_events(call, req, masks);
     return 0;
 }
 

@@ -6,41 +6,37 @@
 
 #include "blocks.h"
 #include "kndl/buf.h"
+#include "kndl/clock.h"
 #include "kndl/mem.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
+#include "masks.h"
 #include "peers.h"
 #include "sets.h"
 
 #define V1(name) Kndl__Redactor__V1__##name
 
-static void unref(struct kndl_redact_set **set)
-{
-    kndl_redact_set_unref(*set);
-}
-
 static int mask(struct kndl_call *call, const V1(MaskRequest) *req, V1(MaskResponse) *resp)
 {
     struct redactor *redactor = call->state;
-    KNDL_CLEANUP(unref) struct kndl_redact_set *set = NULL;
+    KNDL_CLEANUP(masks_drop) struct masks *masks = NULL;
     const struct whose whose = {
         .session_id = req->session_id[0] == '\0' ? NULL : req->session_id,
         .creator_id = req->creator_id,
         .repo_id = req->repo_id,
     };
-    int64_t version;
 
     if (whose.session_id == NULL && req->creator_id[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "whose texts they are is missing");
-    if (peers_get_set(redactor->bus, call, &whose, 0, &set, &version) < 0)
+    if (peers_get_masks(redactor, call, &whose, 0, &masks) < 0)
         return -1;
     resp->texts = kndl_arena_alloc(call->arena, (req->n_texts + 1) * sizeof(*resp->texts));
     resp->n_texts = req->n_texts;
     for (size_t i = 0; i < req->n_texts; i++) {
         KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
 
-        kndl_redact_text(set, kndl_slice_of(req->texts[i]), &out);
+        kndl_redact_text(masks_set(masks), kndl_slice_of(req->texts[i]), &out);
         resp->texts[i] = kndl_arena_copy(call->arena, kndl_buf_text(&out));
     }
     return 0;
@@ -49,22 +45,22 @@ static int mask(struct kndl_call *call, const V1(MaskRequest) *req, V1(MaskRespo
 static int open_stream(struct kndl_call *call, const V1(OpenRequest) *req, V1(OpenResponse) *resp)
 {
     struct redactor *redactor = call->state;
-    KNDL_CLEANUP(unref) struct kndl_redact_set *set = NULL;
+    KNDL_CLEANUP(masks_drop) struct masks *masks = NULL;
     const struct whose whose = {
         .session_id = req->session_id,
         .run = req->run,
         .runner_id = call->runner_id,
     };
-    int64_t version;
+    int64_t asked_us = kndl_clock_us();
 
     if (req->session_id[0] == '\0' || req->run <= 0)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the run of a Session is missing");
-    if (peers_get_set(redactor->bus, call, &whose, req->mask_version, &set, &version) < 0)
+    if (peers_get_masks(redactor, call, &whose, req->mask_version, &masks) < 0)
         return -1;
 
     /* What was streaming goes on from its beginning or is seen by its Event. */
     blocks_forget(redactor->blocks, req->session_id, NULL);
-    sets_grant(redactor->sets, req->session_id, req->run, call->runner_id, version, set);
+    sets_grant(redactor->sets, req->session_id, req->run, call->runner_id, masks, asked_us);
     resp->instance_id = (char *)kndl_service_instance();
     return 0;
 }

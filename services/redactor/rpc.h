@@ -5,14 +5,16 @@
 #include "kndl/service.h"
 
 struct blocks;
+struct hits;
 struct kndl_bus;
 struct sets;
 
-/* What handlers and the task work with. Both tables are the process's, shared by its threads. */
+/* What handlers and the task work with. All tables are the process's, shared by its threads. */
 struct redactor {
     struct kndl_bus *bus;
     struct sets *sets;
     struct blocks *blocks;
+    struct hits *hits;
 };
 
 extern ProtobufCService *const redactor_internal_service;
@@ -21,3 +23,6 @@ extern ProtobufCService *const redactor_raw_service; /* raw.c */
 
 /* Lets go what blocks have held too long. */
 extern const struct kndl_task expire_task;
+
+/* Reports how often values were masked. */
+extern const struct kndl_task count_task;

@@ -8,7 +8,7 @@
 
 #include "kndl/clock.h"
 #include "kndl/mem.h"
-#include "kndl/redact.h"
+#include "masks.h"
 
 enum { BUCKETS = 256 };
 static const int64_t idle_us = 3600LL * 1000 * 1000;
@@ -21,15 +21,15 @@ struct grant {
     char *session_id;
     char *runner_id;
     int64_t run;
-    int64_t version;
     int64_t used_us;
-    int64_t learnt_us;
-    struct kndl_redact_set *set;
+    int64_t asked_us;
+    struct masks *masks;
 };
 
 struct sets {
     pthread_mutex_t lock;
     struct grant *buckets[BUCKETS]; /* under the lock, with all that hangs on it */
+    int64_t doubted_us;             /* and this */
 };
 
 struct sets *sets_new(void)
@@ -42,7 +42,7 @@ struct sets *sets_new(void)
 
 static void grant_free(struct grant *grant)
 {
-    kndl_redact_set_unref(grant->set);
+    masks_unref(grant->masks);
     free(grant->session_id);
     free(grant->runner_id);
     free(grant);
@@ -77,7 +77,7 @@ static struct grant **place_of(struct sets *sets, const char *session_id)
 }
 
 void sets_grant(struct sets *sets, const char *session_id, int64_t run, const char *runner_id,
-                int64_t version, struct kndl_redact_set *set)
+                struct masks *masks, int64_t asked_us)
 {
     struct grant *grant = kndl_new0(struct grant);
     struct grant *old;
@@ -86,9 +86,9 @@ void sets_grant(struct sets *sets, const char *session_id, int64_t run, const ch
     grant->session_id = kndl_strdup(session_id);
     grant->runner_id = kndl_strdup(runner_id);
     grant->run = run;
-    grant->version = version;
-    grant->used_us = grant->learnt_us = kndl_clock_us();
-    grant->set = kndl_redact_set_ref(set);
+    grant->used_us = kndl_clock_us();
+    grant->asked_us = asked_us;
+    grant->masks = masks_ref(masks);
 
     pthread_mutex_lock(&sets->lock);
     place = place_of(sets, session_id);
@@ -100,29 +100,37 @@ void sets_grant(struct sets *sets, const char *session_id, int64_t run, const ch
         grant_free(old);
 }
 
-struct kndl_redact_set *sets_find(struct sets *sets, const char *session_id, int64_t run,
-                                  const char *runner_id, int64_t *ret_version)
+struct masks *sets_find(struct sets *sets, const char *session_id, int64_t run,
+                        const char *runner_id, bool *ret_is_fresh)
 {
-    struct kndl_redact_set *set = NULL;
+    struct masks *masks = NULL;
     struct grant *grant;
 
     pthread_mutex_lock(&sets->lock);
     grant = *place_of(sets, session_id);
     if (grant != NULL && grant->run == run && strcmp(grant->runner_id, runner_id) == 0) {
-        set = kndl_redact_set_ref(grant->set);
+        masks = masks_ref(grant->masks);
         grant->used_us = kndl_clock_us();
-        *ret_version = grant->used_us - grant->learnt_us < fresh_us ? grant->version : -1;
+        *ret_is_fresh =
+            grant->used_us - grant->asked_us < fresh_us && grant->asked_us > sets->doubted_us;
     }
     pthread_mutex_unlock(&sets->lock);
-    return set;
+    return masks;
 }
 
 void sets_doubt(struct sets *sets)
 {
     pthread_mutex_lock(&sets->lock);
+    sets->doubted_us = kndl_clock_us();
+    pthread_mutex_unlock(&sets->lock);
+}
+
+void sets_count(struct sets *sets)
+{
+    pthread_mutex_lock(&sets->lock);
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct grant *grant = sets->buckets[i]; grant != NULL; grant = grant->next)
-            grant->version = -1;
+            masks_count(grant->masks);
     pthread_mutex_unlock(&sets->lock);
 }
 

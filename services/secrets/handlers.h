@@ -27,6 +27,7 @@ HANDLER(link_shared_variable, LinkSharedVariable);
 /* present.c: a kept Variable as people see it. */
 Kndl__Secrets__V1__Variable *present_variable(const struct variable *variable,
                                               struct kndl_arena *arena);
+Kndl__Secrets__V1__Masked *present_masked(const struct masked *masked, struct kndl_arena *arena);
 Kndl__Secrets__V1__VariableWarning *present_warning(const char *name, const char *text,
                                                     struct kndl_arena *arena);
 Kndl__Secrets__V1__VariableChange *present_change(const struct variable_change *change,

@@ -17,6 +17,18 @@ Kndl__Secrets__V1__Variable *present_variable(const struct variable *variable,
     out->changed_by = (char *)variable->changed_by;
     out->version = variable->version;
     out->shared_id = (char *)(variable->repo_id == 0 ? variable->id : "");
+    if (variable->is_sensitive)
+        out->masked = present_masked(&variable->masked, arena);
+    return out;
+}
+
+Kndl__Secrets__V1__Masked *present_masked(const struct masked *masked, struct kndl_arena *arena)
+{
+    Kndl__Secrets__V1__Masked *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (Kndl__Secrets__V1__Masked)KNDL__SECRETS__V1__MASKED__INIT;
+    out->count = masked->count;
+    out->last_at_ms = masked->last_at_ms;
     return out;
 }
 

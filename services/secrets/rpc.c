@@ -37,6 +37,7 @@ static V1(SetupToken) *rpc_token(const struct setup_token *token, struct kndl_ar
     out->set_at_ms = token->set_at_ms;
     out->expires_at_ms = token->expires_at_ms;
     out->version = token->version;
+    out->masked = present_masked(&token->masked, arena);
     return out;
 }
 

@@ -8,7 +8,6 @@
 #include "changes.h"
 #include "kndl/clock.h"
 #include "kndl/id.h"
-#include "kndl/mem.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "store.h"
@@ -16,7 +15,12 @@
 #define V1(name) Kndl__Secrets__V1__##name
 
 /* A shorter value would mask half of every text (RD-06). */
-enum { VALUE_BYTES_LEAST = 4, VALUE_BYTES_MOST = 64 * 1024, NAME_CHARS_MOST = 100 };
+enum {
+    VALUE_BYTES_LEAST = 4,
+    VALUE_BYTES_MOST = 64 * 1024,
+    NAME_CHARS_MOST = 100,
+    HITS_MOST = 1000, /* of one report */
+};
 
 static int check_setup_token(struct kndl_call *call, const V1(CheckSetupTokenRequest) *req,
                              V1(CheckSetupTokenResponse) *resp)
@@ -71,6 +75,32 @@ static int put_mask(struct kndl_call *call, const V1(PutMaskRequest) *req,
                           call->arena, &resp->mask_version, &call->err);
 }
 
+static V1(Counted) *rpc_counted(const struct counted *counted, struct kndl_arena *arena)
+{
+    V1(Counted) *out = kndl_arena_alloc(arena, sizeof *out);
+
+    *out = (V1(Counted))KNDL__SECRETS__V1__COUNTED__INIT;
+    out->id = (char *)counted->id;
+    out->version = counted->version;
+    return out;
+}
+
+static V1(GetMaskSetResponse__Value) *rpc_value(const struct mask *mask, struct kndl_arena *arena)
+{
+    V1(GetMaskSetResponse__Value) *out = kndl_arena_alloc(arena, sizeof *out);
+    size_t count = 0;
+
+    *out = (V1(GetMaskSetResponse__Value))KNDL__SECRETS__V1__GET_MASK_SET_RESPONSE__VALUE__INIT;
+    out->name = (char *)mask->name;
+    out->value = (char *)mask->value;
+    for (const struct counted *at = mask->counted; at != NULL; at = at->next)
+        count++;
+    out->counted = kndl_arena_alloc(arena, (count + 1) * sizeof *out->counted);
+    for (const struct counted *at = mask->counted; at != NULL; at = at->next)
+        out->counted[out->n_counted++] = rpc_counted(at, arena);
+    return out;
+}
+
 static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req,
                         V1(GetMaskSetResponse) *resp)
 {
@@ -84,7 +114,8 @@ static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req
     int result;
 
     if (req->session_id[0] != '\0')
-        result = store_list_masks(secrets->store, &run, call->arena, &set, &call->err);
+        result = store_list_masks(secrets->store, &run, req->known_version, call->arena, &set,
+                                  &call->err);
     else if (req->creator_id[0] != '\0')
         result = store_list_person_masks(secrets->store, req->creator_id, req->repo_id, call->arena,
                                          &set, &call->err);
@@ -97,17 +128,41 @@ static int get_mask_set(struct kndl_call *call, const V1(GetMaskSetRequest) *req
                          (long long)set.version);
 
     resp->version = set.version;
+    resp->repo_id = set.repo_id;
     resp->values = kndl_arena_alloc(call->arena, (set.count + 1) * sizeof *resp->values);
-    for (size_t i = 0; i < set.count; i++) {
-        V1(GetMaskSetResponse__Value) *value = kndl_arena_alloc(call->arena, sizeof *value);
-
-        *value =
-            (V1(GetMaskSetResponse__Value))KNDL__SECRETS__V1__GET_MASK_SET_RESPONSE__VALUE__INIT;
-        value->name = (char *)set.masks[i].name;
-        value->value = (char *)set.masks[i].value;
-        resp->values[resp->n_values++] = value;
-    }
+    for (size_t i = 0; i < set.count; i++)
+        resp->values[resp->n_values++] = rpc_value(&set.masks[i], call->arena);
     return 0;
+}
+
+static int count_masked(struct kndl_call *call, const V1(CountMaskedRequest) *req,
+                        V1(CountMaskedResponse) *resp)
+{
+    struct secrets *secrets = call->state;
+    struct report report = {.reporter_id = req->reporter_id, .n = req->n, .count = req->n_hits};
+
+    (void)resp;
+    if (req->reporter_id[0] == '\0' || strlen(req->reporter_id) > NAME_CHARS_MOST || req->n <= 0)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the report has no reporter or number");
+    if (req->n_hits > HITS_MOST)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%zu hits at once; the most is %d",
+                         req->n_hits, HITS_MOST);
+    report.hits = kndl_arena_alloc(call->arena, (req->n_hits + 1) * sizeof *report.hits);
+    for (size_t i = 0; i < req->n_hits; i++) {
+        const V1(CountMaskedRequest__Hits) *hits = req->hits[i];
+
+        if (hits->counted == NULL || hits->count <= 0)
+            return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "hits are of something, and some");
+        report.hits[i] = (struct hits){
+            .counted_id = hits->counted->id,
+            .version = hits->counted->version,
+            .repo_id = hits->repo_id,
+            .count = hits->count,
+            .last_at_ms = hits->last_at_ms,
+        };
+    }
+    return store_count_masked(secrets->store, &report, kndl_clock_wall_ms(), call->arena,
+                              &call->err);
 }
 
 static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest) *req,
@@ -134,6 +189,7 @@ KNDL_RPC(V1, SecretsInternalService, CheckSetupToken, check_setup_token)
 KNDL_RPC(V1, SecretsInternalService, PutAssignment, put_assignment)
 KNDL_RPC(V1, SecretsInternalService, PutMask, put_mask)
 KNDL_RPC(V1, SecretsInternalService, GetMaskSet, get_mask_set)
+KNDL_RPC(V1, SecretsInternalService, CountMasked, count_masked)
 KNDL_RPC(V1, SecretsInternalService, MemberRemoved, member_removed)
 
 static V1(SecretsInternalService_Service) service =

@@ -15,13 +15,31 @@
 
 #define V1(name) Kndl__Secrets__V1__##name
 
+/* With what was masked in those of its Repos that are allowed (NULL: in all). */
+static V1(Variable) *present_in(const struct variable *variable, const bool *allowed,
+                                struct kndl_arena *arena)
+{
+    struct variable seen = *variable;
+
+    for (size_t i = 0; i < variable->link_count; i++) {
+        const struct masked *there = &variable->link_masked[i];
+
+        if (allowed != NULL && !allowed[i])
+            continue;
+        seen.masked.count += there->count;
+        if (there->last_at_ms > seen.masked.last_at_ms)
+            seen.masked.last_at_ms = there->last_at_ms;
+    }
+    return present_variable(&seen, arena);
+}
+
 /* What the caller may do with one; *ret_out has the links that they may see. */
 enum { HIDDEN, SEEN, CHANGEABLE };
 
 static int judge(const struct kndl_call *call, const struct variable *variable, const bool *allowed,
                  V1(Variable) **ret_out)
 {
-    V1(Variable) *out = present_variable(variable, call->arena);
+    V1(Variable) *out = present_in(variable, allowed, call->arena);
 
     out->repo_ids = kndl_arena_alloc(call->arena, (variable->link_count + 1) * sizeof(int64_t));
     for (size_t i = 0; i < variable->link_count; i++)
@@ -98,7 +116,7 @@ static int find_changeable(struct kndl_call *call, const char *id, struct variab
 /* As its changer sees it: all of its links. */
 static V1(Variable) *present_whole(struct kndl_call *call, const struct variable *variable)
 {
-    V1(Variable) *out = present_variable(variable, call->arena);
+    V1(Variable) *out = present_in(variable, NULL, call->arena);
 
     out->repo_ids = (int64_t *)variable->links;
     out->n_repo_ids = variable->link_count;

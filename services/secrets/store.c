@@ -10,8 +10,10 @@
 #include "0002_variables.sql.h"
 #include "0003_done.sql.h"
 #include "0004_given.sql.h"
+#include "0005_hits.sql.h"
 #include "done.sql.h"
 #include "given.sql.h"
+#include "hits.sql.h"
 #include "keys.sql.h"
 #include "kndl/env.h"
 #include "kndl/log.h"
@@ -24,16 +26,18 @@
 static const char schema[] = "secrets";
 
 static const struct kndl_migration migrations[] = {
-    {1, "0001_secrets", MIGRATION_0001_SECRETS},
-    {2, "0002_variables", MIGRATION_0002_VARIABLES},
-    {3, "0003_done", MIGRATION_0003_DONE},
-    {4, "0004_given", MIGRATION_0004_GIVEN},
-    {0, NULL, NULL},
+    {1, "0001_secrets", MIGRATION_0001_SECRETS}, {2, "0002_variables", MIGRATION_0002_VARIABLES},
+    {3, "0003_done", MIGRATION_0003_DONE},       {4, "0004_given", MIGRATION_0004_GIVEN},
+    {5, "0005_hits", MIGRATION_0005_HITS},       {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
     {"keep_done", SQL_KEEP_DONE},
     {"find_done", SQL_FIND_DONE},
+    {"keep_report", SQL_KEEP_REPORT},
+    {"count_hits", SQL_COUNT_HITS},
+    {"sum_hits", SQL_SUM_HITS},
+    {"forget_hits", SQL_FORGET_HITS},
     {"lock_token", SQL_LOCK_TOKEN},
     {"find_token", SQL_FIND_TOKEN},
     {"change_token", SQL_CHANGE_TOKEN},
@@ -194,7 +198,7 @@ int store_find_token(struct store *store, const char *person_id, struct kndl_are
     if (read_token_row(store, "find_token", person_id, arena, &row, err) < 0)
         return -1;
     *ret_token = token_of(&row);
-    return 0;
+    return find_hits(store, person_id, 0, row.version, arena, &ret_token->masked, err);
 }
 
 /* The row, the mask sets that have its value, and the change that sessions hears of. */

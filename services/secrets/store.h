@@ -21,12 +21,19 @@
 struct new_variable;
 struct store;
 
+/* How often a value was masked. */
+struct masked {
+    int64_t count;
+    int64_t last_at_ms; /* 0: never */
+};
+
 /* A person's setup token, without its value. */
 struct setup_token {
     bool exists;
     int64_t version; /* rises with each change, also a removal */
     int64_t set_at_ms;
     int64_t expires_at_ms;
+    struct masked masked; /* of store_find_token() alone */
 };
 
 /* Who asks for a change, by which request. */
@@ -62,14 +69,39 @@ struct run {
     const char *runner_id; /* who asks */
 };
 
+/* For what hits are counted: a Variable or a setup token in one version. */
+struct counted {
+    const char *id;
+    int64_t version;
+    const struct counted *next;
+};
+
 struct mask {
     const char *name;
     const char *value;
+    const struct counted *counted; /* NULL: for nothing */
 };
 
 struct mask_set {
     int64_t version;
+    int64_t repo_id;
     struct mask *masks;
+    size_t count;
+};
+
+/* What a copy of redactor found. */
+struct hits {
+    const char *counted_id;
+    int64_t version;
+    int64_t repo_id;
+    int64_t count;
+    int64_t last_at_ms;
+};
+
+struct report {
+    const char *reporter_id;
+    int64_t n;
+    struct hits *hits; /* put in order by store_count_masked() */
     size_t count;
 };
 
@@ -93,7 +125,9 @@ struct variable {
     const char *made_by;
     const char *changed_by;
     int64_t changed_at_ms;
-    const int64_t *links; /* of a Shared one: the Repos that it is linked to */
+    struct masked masked;             /* in the Repo that it is listed for */
+    const int64_t *links;             /* of a Shared one: the Repos that it is linked to */
+    const struct masked *link_masked; /* of those */
     size_t link_count;
 };
 
@@ -164,16 +198,26 @@ int store_fetch_token(struct store *store, const struct run *run, struct kndl_ar
                       const char **ret_token, int64_t *ret_mask_version, struct kndl_error *err);
 
 /*
- * All that is to be masked in a Session. With run->runner_id: KNDL_NOT_FOUND unless that is its
- * assignment and not settled. NULL: whoever asks.
+ * All that is to be masked in a Session; nothing but the version if that is known_version. With
+ * run->runner_id: KNDL_NOT_FOUND unless that is its assignment and not settled. NULL: whoever asks.
  */
-int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
-                     struct mask_set *ret_set, struct kndl_error *err);
+int store_list_masks(struct store *store, const struct run *run, int64_t known_version,
+                     struct kndl_arena *arena, struct mask_set *ret_set, struct kndl_error *err);
 
 /* What is to be masked for a person and a Repo (0: none) before there is a Session. */
 int store_list_person_masks(struct store *store, const char *person_id, int64_t repo_id,
                             struct kndl_arena *arena, struct mask_set *ret_set,
                             struct kndl_error *err);
+
+/* --- How often values were masked: store_hits.c. */
+
+/* Counts what a copy of redactor found; a report that was counted already changes nothing. */
+int store_count_masked(struct store *store, const struct report *report, int64_t now_ms,
+                       struct kndl_arena *arena, struct kndl_error *err);
+
+/* The git tokens of a Repo's Sessions, together. */
+int store_find_git_hits(struct store *store, int64_t repo_id, struct kndl_arena *arena,
+                        struct masked *ret_masked, struct kndl_error *err);
 
 /* --- Variables: store_variables.c, store_shared.c, store_given.c. Values that are Sensitive come
  * out only where it is said. */

@@ -197,13 +197,22 @@ int store_fetch_token(struct store *store, const struct run *run, struct kndl_ar
     return 0;
 }
 
-/* A value that is there already under another name is masked all the same. */
-static void join(struct mask_set *set, const char *name, const char *value)
+/* Each value once, for whatever its hits are counted (id NULL: for nothing). */
+static void join(struct mask_set *set, const char *name, const char *value, const char *id,
+                 int64_t version, struct kndl_arena *arena)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->masks[i].value, value) == 0)
-            return;
-    set->masks[set->count++] = (struct mask){name, value};
+    size_t at = 0;
+
+    while (at < set->count && strcmp(set->masks[at].value, value) != 0)
+        at++;
+    if (at == set->count)
+        set->masks[set->count++] = (struct mask){.name = name, .value = value};
+    if (id == NULL)
+        return;
+
+    struct counted *counted = kndl_arena_alloc(arena, sizeof *counted);
+    *counted = (struct counted){id, version, set->masks[at].counted};
+    set->masks[at].counted = counted;
 }
 
 static int join_token(struct store *store, const char *person_id, struct kndl_arena *arena,
@@ -219,20 +228,45 @@ static int join_token(struct store *store, const char *person_id, struct kndl_ar
         return 0;
     if (open_token(store, person_id, &row, arena, &value, err) < 0)
         return -1;
-    join(set, setup_token_name, value);
+    join(set, setup_token_name, value, person_id, row.version, arena);
     return 0;
 }
 
 /* Those that a linked one is overridden by, too: a person may know both. */
-static void join_variables(struct mask_set *set, const struct variables *variables)
+static void join_variables(struct mask_set *set, const struct variables *variables,
+                           struct kndl_arena *arena)
 {
-    for (size_t i = 0; i < variables->count; i++)
-        if (variables->all[i].is_sensitive)
-            join(set, variables->all[i].name, variables->all[i].value);
+    for (size_t i = 0; i < variables->count; i++) {
+        const struct variable *variable = &variables->all[i];
+
+        if (variable->is_sensitive)
+            join(set, variable->name, variable->value, variable->id, variable->version, arena);
+    }
 }
 
-int store_list_masks(struct store *store, const struct run *run, struct kndl_arena *arena,
-                     struct mask_set *ret_set, struct kndl_error *err)
+static bool is_git_token(const char *name)
+{
+    return strcmp(name, "git_token") == 0 || strcmp(name, "clone_token") == 0;
+}
+
+/* What runs were given. Of what is not the current value any more no hits are counted. */
+static int join_masks(struct store *store, const char *session_id, const struct kndl_rows *rows,
+                      struct kndl_arena *arena, struct mask_set *set, struct kndl_error *err)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *name = kndl_row_text(rows, i, 0);
+        const char *value;
+
+        if (open_mask(store, session_id, name, kndl_row_i64(rows, i, 1), kndl_row_bytes(rows, i, 2),
+                      arena, &value, err) < 0)
+            return -1;
+        join(set, name, value, is_git_token(name) ? counted_git_tokens : NULL, 0, arena);
+    }
+    return 0;
+}
+
+int store_list_masks(struct store *store, const struct run *run, int64_t known_version,
+                     struct kndl_arena *arena, struct mask_set *ret_set, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct mask_set set = {0};
@@ -248,22 +282,20 @@ int store_list_masks(struct store *store, const struct run *run, struct kndl_are
             ? read_assignment(store, "lock_assignment", run->session_id, arena, &row, err) < 0
             : lock_run(store, run, PHASE_STARTING, PHASE_ENDED, arena, &row, err) < 0)
         return -1;
+    set.version = row.mask_version;
+    set.repo_id = row.repo_id;
+    if (known_version == row.mask_version) {
+        *ret_set = set;
+        return 0;
+    }
     if (kndl_db_exec(store->db, "list_masks", arena, &rows, err, kndl_db_text(run->session_id)) <
             0 ||
         read_variables(store, row.repo_id, true, arena, &variables, err) < 0)
         return -1;
-    set.version = row.mask_version;
     set.masks = kndl_arena_alloc(arena, (rows.count + variables.count + 1) * sizeof *set.masks);
-    for (size_t i = 0; i < rows.count; i++) {
-        const char *name = kndl_row_text(&rows, i, 0);
-        const char *value;
-
-        if (open_mask(store, run->session_id, name, kndl_row_i64(&rows, i, 1),
-                      kndl_row_bytes(&rows, i, 2), arena, &value, err) < 0)
-            return -1;
-        join(&set, name, value);
-    }
-    join_variables(&set, &variables);
+    if (join_masks(store, run->session_id, &rows, arena, &set, err) < 0)
+        return -1;
+    join_variables(&set, &variables, arena);
     if (join_token(store, row.creator_id, arena, &set, &token_version, err) < 0 ||
         kndl_tx_commit(&tx, err) < 0)
         return -1;
@@ -276,12 +308,12 @@ int store_list_person_masks(struct store *store, const char *person_id, int64_t 
                             struct kndl_error *err)
 {
     struct variables variables = {0};
-    struct mask_set set = {0};
+    struct mask_set set = {.repo_id = repo_id};
 
     if (repo_id != 0 && read_variables(store, repo_id, true, arena, &variables, err) < 0)
         return -1;
     set.masks = kndl_arena_alloc(arena, (variables.count + 1) * sizeof *set.masks);
-    join_variables(&set, &variables);
+    join_variables(&set, &variables, arena);
     if (join_token(store, person_id, arena, &set, &set.version, err) < 0)
         return -1;
     *ret_set = set;

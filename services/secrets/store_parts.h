@@ -39,6 +39,13 @@ struct kndl_place mask_place(const char *session_id, const char *name, int64_t v
                              char owner[OWNER_SIZE]);
 struct kndl_place variable_place(const struct variable *variable, char owner[OWNER_SIZE]);
 
+/* store_hits.c: in one Repo, or (0) in all. */
+int find_hits(struct store *store, const char *counted_id, int64_t repo_id, int64_t version,
+              struct kndl_arena *arena, struct masked *ret_masked, struct kndl_error *err);
+
+/* What the hits of all git tokens of a Repo's Sessions are counted for. */
+extern const char counted_git_tokens[];
+
 /* A row of assignment. */
 struct assignment_row {
     int64_t run;

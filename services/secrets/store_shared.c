@@ -18,10 +18,16 @@ static size_t gather_shared(const struct kndl_rows *rows, size_t first, struct k
            strcmp(kndl_row_text(rows, first + count, 0), row.variable.id) == 0)
         count++;
     int64_t *links = kndl_arena_alloc(arena, count * sizeof *links);
-    for (size_t i = 0; i < count; i++)
-        if (!kndl_row_is_null(rows, first + i, 11))
-            links[row.variable.link_count++] = kndl_row_i64(rows, first + i, 11);
+    struct masked *masked = kndl_arena_alloc(arena, count * sizeof *masked);
+    for (size_t i = 0; i < count; i++) {
+        if (kndl_row_is_null(rows, first + i, 11))
+            continue;
+        masked[row.variable.link_count] =
+            (struct masked){kndl_row_i64(rows, first + i, 12), kndl_row_ms(rows, first + i, 13)};
+        links[row.variable.link_count++] = kndl_row_i64(rows, first + i, 11);
+    }
     row.variable.links = links;
+    row.variable.link_masked = masked;
     *ret_row = row;
     return count;
 }
@@ -162,7 +168,8 @@ int store_remove_shared(struct store *store, const struct request *request,
         return -1;
     if (!is_repeat &&
         (lock_shared(store, found, arena, err) < 0 ||
-         kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0))
+         kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0 ||
+         kndl_db_exec(store->db, "forget_hits", NULL, NULL, err, kndl_db_text(found->id)) < 0))
         return -1;
     return kndl_tx_commit(&tx, err);
 }

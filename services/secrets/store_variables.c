@@ -69,6 +69,8 @@ int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
 
         if (open_variable(store, &row, with_sensitive, arena, err) < 0)
             return -1;
+        row.variable.masked = (struct masked){kndl_row_i64(&rows, variables.count, 11),
+                                              kndl_row_ms(&rows, variables.count, 12)};
         variables.all[variables.count] = row.variable;
     }
     *ret_variables = variables;
@@ -238,7 +240,9 @@ int store_remove_variable(struct store *store, const struct request *request, in
     if (exists && !is_repeat &&
         (raise_environment(store, repo_id, arena, NULL, err) < 0 ||
          kndl_db_exec(store->db, "remove_variable", NULL, NULL, err, kndl_db_i64(repo_id),
-                      kndl_db_text(name)) < 0))
+                      kndl_db_text(name)) < 0 ||
+         kndl_db_exec(store->db, "forget_hits", NULL, NULL, err,
+                      kndl_db_text(kndl_row_text(&rows, 0, 0))) < 0))
         return -1;
     return kndl_tx_commit(&tx, err);
 }

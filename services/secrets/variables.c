@@ -20,13 +20,17 @@ int list_variables(struct kndl_call *call, const V1(ListVariablesRequest) *req,
 {
     struct secrets *secrets = call->state;
     struct variables variables;
+    struct masked git_tokens;
     const char *name;
 
     if (peers_resolve_repo(secrets->peers, call, req->repo_id, req->repo_name, &resp->repo_id,
                            &name) < 0 ||
         store_list_variables(secrets->store, resp->repo_id, call->arena, &variables, &call->err) <
+            0 ||
+        store_find_git_hits(secrets->store, resp->repo_id, call->arena, &git_tokens, &call->err) <
             0)
         return -1;
+    resp->git_tokens = present_masked(&git_tokens, call->arena);
     resp->repo_name = (char *)name;
     resp->variables =
         kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->variables);

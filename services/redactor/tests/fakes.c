@@ -2,15 +2,20 @@
 
 #include <string.h>
 
+#include "hits.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
+#include "masks.h"
 #include "peers.h"
+#include "rpc.h"
 
-int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct whose *whose,
-                  int64_t at_least, struct kndl_redact_set **ret_set, int64_t *ret_version)
+int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const struct whose *whose,
+                    int64_t at_least, struct masks **ret_masks)
 {
+    struct kndl_bus *bus = redactor->bus;
     struct kndl_redact_value values[4];
+    struct kndl_redact_set *set;
     size_t count = 0;
 
     bus->asked++;
@@ -20,6 +25,10 @@ int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct who
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "not this Runner's");
     if (bus->version < at_least)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "not there yet");
+    if (whose->known != NULL && masks_version(whose->known) == bus->version) {
+        *ret_masks = masks_ref(whose->known);
+        return 0;
+    }
     while (count < 4 && bus->values[count] != NULL) {
         values[count] = (struct kndl_redact_value){
             .name = "value",
@@ -27,8 +36,29 @@ int peers_get_set(struct kndl_bus *bus, struct kndl_call *call, const struct who
         };
         count++;
     }
-    *ret_version = bus->version;
-    return kndl_redact_set_new(values, count, ret_set, &call->err);
+    if (kndl_redact_set_new(values, count, &set, &call->err) < 0)
+        return -1;
+    bus->sets++;
+    *ret_masks = masks_new(set, bus->version, redactor->hits);
+    for (size_t i = 0; i < count; i++) {
+        const struct counted counted = {(char *)(i == 0 ? "first" : "other"), 1, 7};
+
+        masks_count_for(*ret_masks, i, &counted);
+    }
+    return 0;
+}
+
+int peers_report_hits(struct kndl_bus *bus, struct kndl_call *call, const struct report *report)
+{
+    bus->reports++;
+    if (bus->secrets_code != KNDL_OK)
+        return kndl_fail(&call->err, bus->secrets_code, "secrets does not answer");
+    for (size_t i = 0; report->n > bus->reported && i < report->count; i++)
+        bus->counts[strcmp(report->found[i].counted.id, "first") != 0] += report->found[i].count;
+    bus->reported = report->n;
+    if (bus->loses_answer)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the answer was lost");
+    return 0;
 }
 
 void peers_append_events(struct kndl_bus *bus, struct kndl_call *call,

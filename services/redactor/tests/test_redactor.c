@@ -6,105 +6,20 @@
 #include <unistd.h>
 
 #include "blocks.h"
+#include "copy.h"
 #include "fakes.h"
+#include "hits.h"
 #include "kndl/arena.h"
 #include "kndl/clock.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/testing.h"
 #include "kndl/token.h"
+#include "masks.h"
 #include "rpc.h"
 #include "sets.h"
 
 #define V1(name) Kndl__Redactor__V1__##name
-
-static const char session[] = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
-static const char secret[] = "canary-Value-31415926";
-
-/* One copy of the service; a second one shares the bus. */
-struct copy {
-    struct redactor redactor;
-    struct kndl_error err; /* of the last call */
-    const struct kndl_task *wake;
-};
-
-static void start(struct copy *copy, struct kndl_bus *bus)
-{
-    *copy = (struct copy){.redactor = {bus, sets_new(), blocks_new()}};
-}
-
-static void stop(struct copy *copy)
-{
-    sets_free(copy->redactor.sets);
-    blocks_free(copy->redactor.blocks);
-}
-
-static void forget(struct kndl_bus *bus)
-{
-    kndl_buf_done(&bus->stored);
-    kndl_buf_done(&bus->shown);
-}
-
-static int open_as(struct copy *copy, const char *runner)
-{
-    V1(OpenRequest) req = KNDL__REDACTOR__V1__OPEN_REQUEST__INIT;
-
-    req.session_id = (char *)session;
-    req.run = 1;
-    struct kndl_test_answer answer =
-        kndl_test_runner_call(redactor_runner_service, &copy->redactor, runner, "Open", &req.base);
-    copy->err = answer.err;
-    kndl_test_done(&answer);
-    return copy->err.code == KNDL_OK ? 0 : -1;
-}
-
-/* Sends a batch; what sessions expects next, or -1. */
-static int64_t put(struct copy *copy, const char *runner, V1(PutRequest) *req)
-{
-    int64_t expected = -1;
-
-    req->run = 1;
-    struct kndl_test_answer answer =
-        kndl_test_raw_call(redactor_raw_service, &copy->redactor, runner, session, &req->base);
-    copy->err = answer.err;
-    copy->wake = answer.wake;
-    if (answer.response != NULL)
-        expected = ((V1(PutResponse) *)answer.response)->expected_n;
-    kndl_test_done(&answer);
-    return expected;
-}
-
-static int64_t put_text(struct copy *copy, const char *text, const char *block_id, int64_t version)
-{
-    V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    Kndl__Event__V1__Event event = KNDL__EVENT__V1__EVENT__INIT;
-    Kndl__Event__V1__Text said = KNDL__EVENT__V1__TEXT__INIT;
-
-    said.text = (char *)text;
-    said.block_id = (char *)block_id;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
-    event.text = &said;
-    req.first_n = 1;
-    req.n_events = 1;
-    req.events = (Kndl__Event__V1__Event *[]){&event};
-    req.mask_version = version;
-    req.mod_token.data = (uint8_t *)"kndl_mod_x";
-    req.mod_token.len = 10;
-    return put(copy, "r1", &req);
-}
-
-static void put_delta(struct copy *copy, int64_t offset, const char *text)
-{
-    V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
-
-    delta.block_id = (char *)"b1";
-    delta.offset = offset;
-    delta.text = (char *)text;
-    req.n_deltas = 1;
-    req.deltas = (Kndl__Event__V1__Delta *[]){&delta};
-    put(copy, "r1", &req);
-}
 
 static void an_event_is_masked_stored_and_then_answered(void **unused)
 {
@@ -217,7 +132,7 @@ static void after_a_gap_a_block_is_passed_over(void **unused)
 
 struct feeder {
     struct blocks *blocks;
-    struct kndl_redact_set *set;
+    struct masks *masks;
     struct kndl_buf shown;
     int64_t next_offset;
     bool is_out_of_order;
@@ -251,6 +166,8 @@ static void deltas_leave_in_order_whoever_lets_them_go(void **unused)
 {
     const struct kndl_redact_value value = {.name = "v", .value = kndl_slice_of(secret)};
     struct feeder feeder = {.blocks = blocks_new()};
+    struct hits *hits = hits_new();
+    struct kndl_redact_set *set;
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
     Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
     Kndl__Event__V1__Delta *deltas[] = {&delta};
@@ -259,14 +176,15 @@ static void deltas_leave_in_order_whoever_lets_them_go(void **unused)
     int64_t fed = 0;
 
     (void)unused;
-    assert_int_equal(kndl_redact_set_new(&value, 1, &feeder.set, &err), 0);
+    assert_int_equal(kndl_redact_set_new(&value, 1, &set, &err), 0);
+    feeder.masks = masks_new(set, 1, hits);
     pthread_create(&thread, NULL, expire_all, &feeder);
     for (int i = 0; i < 3000; i++) {
         delta.block_id = (char *)"b1";
         delta.offset = fed;
         delta.text = (char *)(i % 3 == 0 ? "a can" : "b word ");
         fed += (int64_t)strlen(delta.text);
-        blocks_feed(feeder.blocks, session, feeder.set, deltas, 1, arena, collect, &feeder);
+        blocks_feed(feeder.blocks, session, feeder.masks, deltas, 1, arena, collect, &feeder);
         kndl_arena_reset(arena);
     }
     feeder.stops = true;
@@ -275,8 +193,9 @@ static void deltas_leave_in_order_whoever_lets_them_go(void **unused)
     assert_false(feeder.is_out_of_order);
     assert_int_equal(feeder.shown.size, fed);
     kndl_buf_done(&feeder.shown);
-    kndl_redact_set_unref(feeder.set);
+    masks_unref(feeder.masks);
     blocks_free(feeder.blocks);
+    hits_free(hits);
     kndl_arena_free(arena);
 }
 

@@ -18,12 +18,13 @@ UPDATE assignment SET mask_version = mask_version + 1 WHERE session_id IN (
     ORDER BY session_id FOR UPDATE);
 
 -- name: list_variables
--- $1 Repo: its own, then what is linked to it.
-SELECT id, repo_id, name, is_sensitive, at_build, version, revision, sealed, made_by, changed_by,
-    changed_at
-FROM variable WHERE repo_id = $1
-    OR id IN (SELECT variable_id FROM link WHERE link.repo_id = $1)
-ORDER BY repo_id IS NULL, name;
+-- $1 Repo: its own, then what is linked to it; with how often it was masked there.
+SELECT id, v.repo_id, name, is_sensitive, at_build, v.version, revision, sealed, made_by,
+    changed_by, changed_at, coalesce(h.count, 0), coalesce(h.last_at, 'epoch')
+FROM variable v
+LEFT JOIN hits h ON h.counted_id = v.id AND h.repo_id = $1 AND h.version = v.version
+WHERE v.repo_id = $1 OR id IN (SELECT variable_id FROM link WHERE link.repo_id = $1)
+ORDER BY v.repo_id IS NULL, name;
 
 -- name: find_variable
 -- $1 Repo, $2 name.
@@ -61,17 +62,22 @@ SELECT count(*) FROM variable WHERE repo_id IS NULL AND made_by = $1
     AND NOT EXISTS (SELECT FROM link WHERE variable_id = id);
 
 -- name: list_shared
--- One row for each Repo that one is linked to, or one row with null.
+-- One row for each Repo that one is linked to, with how often it was masked there, or one row with
+-- null.
 SELECT v.id, v.repo_id, v.name, v.is_sensitive, v.at_build, v.version, v.revision, v.sealed,
-    v.made_by, v.changed_by, v.changed_at, l.repo_id
+    v.made_by, v.changed_by, v.changed_at, l.repo_id, coalesce(h.count, 0),
+    coalesce(h.last_at, 'epoch')
 FROM variable v LEFT JOIN link l ON l.variable_id = v.id
+LEFT JOIN hits h ON h.counted_id = v.id AND h.repo_id = l.repo_id AND h.version = v.version
 WHERE v.repo_id IS NULL ORDER BY v.name, v.id, l.repo_id;
 
 -- name: find_shared
 -- $1 id; rows as list_shared.
 SELECT v.id, v.repo_id, v.name, v.is_sensitive, v.at_build, v.version, v.revision, v.sealed,
-    v.made_by, v.changed_by, v.changed_at, l.repo_id
+    v.made_by, v.changed_by, v.changed_at, l.repo_id, coalesce(h.count, 0),
+    coalesce(h.last_at, 'epoch')
 FROM variable v LEFT JOIN link l ON l.variable_id = v.id
+LEFT JOIN hits h ON h.counted_id = v.id AND h.repo_id = l.repo_id AND h.version = v.version
 WHERE v.repo_id IS NULL AND v.id = $1 ORDER BY l.repo_id;
 
 -- name: lock_shared
