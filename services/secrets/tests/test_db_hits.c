@@ -277,8 +277,8 @@ static void a_shared_variables_count_is_of_the_repos_that_one_sees(void **state)
         store_set_shared(f->secrets.store, &request, NULL, &new, f->arena, &shared, &f->err), 0);
     for (size_t i = 0; i < 2; i++) {
         request = request_of(f);
-        assert_int_equal(
-            store_find_shared(f->secrets.store, shared.id, f->arena, &shared, &f->err), 0);
+        assert_int_equal(store_find_shared(f->secrets.store, shared.id, f->arena, &shared, &f->err),
+                         0);
         assert_int_equal(store_link_shared(f->secrets.store, &request, &shared, repos[i], true,
                                            f->arena, &shared, &f->err),
                          0);
