@@ -65,7 +65,7 @@ static const struct kndl_public secrets[] = {
     {"SetVariables", REPO, PARTICIPANT, BOTH, CHANGES},
     {"RemoveVariable", REPO, PARTICIPANT, BOTH, CHANGES},
     {"ListSharedVariables", SEEN, MEMBER, BOTH, 0},
-    {"SetSharedVariable", SHARED, KEEPER, BOTH, CHANGES},
+    {"SetSharedVariable", SHARED, KEEPER, BOTH, CHANGES | KNDL_MAKES},
     {"RemoveSharedVariable", SHARED, KEEPER, BOTH, CHANGES},
     {"LinkSharedVariable", SHARED, KEEPER, BOTH, CHANGES}, /* and who sees that Repo */
     {"GetSessionVariables", SESSION, PARTICIPANT, BOTH, 0},

@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 
+#include "kndl/publics.h"
 #include "promise.h"
 
 void kndl_call_begin(struct kndl_call *call, ProtobufCMessage *response)
 {
+    const struct kndl_public *row = kndl_public_find(call->method);
+
+    if (row != NULL && row->clients != 0 && !call->is_permitted)
+        abort();
     protobuf_c_message_init(call->method->output, response);
 }
 

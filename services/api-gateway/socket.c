@@ -13,6 +13,7 @@
 #include "kndl/id.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
+#include "kndl/permit.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/version.h"
 #include "rate.h"
@@ -119,8 +120,7 @@ static void take_open(struct socket *socket, const GATEWAY(Open) * open)
     else if (!rate_take(socket->gateway, RATE_READ, socket->principal.id))
         kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
     else if (!kndl_id_is_valid(open->session_id))
-        /* Word for word as sessions says it of one that does not exist. */
-        kndl_fail(&err, KNDL_NOT_FOUND, "session %s does not exist", open->session_id);
+        kndl_session_absent(open->session_id, &err);
     else if (open->after_seq < 0)
         kndl_fail(&err, KNDL_INVALID_ARGUMENT, "after_seq is negative");
     else {

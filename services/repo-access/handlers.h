@@ -6,6 +6,7 @@
  * what they check.
  */
 
+#include "kndl/permit.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "signin.h"
@@ -55,8 +56,12 @@ int poll_device(struct kndl_call *call, const Kndl__RepoAccess__V1__PollDeviceRe
 
 enum { MACHINE_CHARS_MAX = 100, DEVICE_MS = 10 * 60 * 1000 };
 
-/* The person who asks. KNDL_UNAUTHENTICATED: they were removed since the gateway looked. */
-int find_caller(struct kndl_call *call, struct person *ret_person);
+/* kndl_stand_fn of this service's methods of people: rpc.c. */
+int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
+          unsigned *ret_who);
+
+/* The person who asks, who was a Member when the call came. Lives as long as the call. */
+const struct person *caller_of(const struct kndl_call *call);
 
 /* INVALID_ARGUMENT unless it is 1 to 64 characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);

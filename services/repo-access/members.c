@@ -28,12 +28,10 @@ int list_members(struct kndl_call *call, const V1(ListMembersRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     struct member *members;
-    struct person caller;
     size_t count;
 
     (void)req;
-    if (find_caller(call, &caller) < 0 ||
-        store_list_members(repo_access->store, call->arena, &members, &count, &call->err) < 0)
+    if (store_list_members(repo_access->store, call->arena, &members, &count, &call->err) < 0)
         return -1;
     resp->members = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->members);
     for (size_t i = 0; i < count; i++) {
@@ -64,12 +62,10 @@ int list_invites(struct kndl_call *call, const V1(ListInvitesRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     struct invite *invites;
-    struct person caller;
     size_t count;
 
     (void)req;
-    if (find_caller(call, &caller) < 0 ||
-        store_list_invites(repo_access->store, caller.id, kndl_clock_wall_ms(), call->arena,
+    if (store_list_invites(repo_access->store, call->actor.id, kndl_clock_wall_ms(), call->arena,
                            &invites, &count, &call->err) < 0)
         return -1;
     resp->invites = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->invites);
@@ -81,11 +77,9 @@ int list_invites(struct kndl_call *call, const V1(ListInvitesRequest) *req,
 /* The caller, as who asks for a change. */
 static int ask(struct kndl_call *call, const char *request_id, struct asked *ret_asked)
 {
-    struct person caller;
-
-    if (check_request_id(call, request_id) < 0 || find_caller(call, &caller) < 0)
+    if (check_request_id(call, request_id) < 0)
         return -1;
-    *ret_asked = (struct asked){caller.id, request_id, kndl_clock_wall_ms()};
+    *ret_asked = (struct asked){call->actor.id, request_id, kndl_clock_wall_ms()};
     return 0;
 }
 

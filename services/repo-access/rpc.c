@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "handlers.h"
+#include "store_members.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
 
@@ -56,28 +57,43 @@ int check_machine(struct kndl_call *call, const char *machine)
     return 0;
 }
 
-int find_caller(struct kndl_call *call, struct person *ret_person)
+int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
+          unsigned *ret_who)
 {
     struct repo_access *repo_access = call->state;
-    struct kndl_error cause = {0};
+    struct person *person = kndl_arena_alloc(call->arena, sizeof *person);
+    bool was_done = false;
 
-    if (store_find_person(repo_access->store, call->actor.id, call->arena, ret_person, &cause) <
-            0 &&
-        cause.code != KNDL_NOT_FOUND)
-        return kndl_fail(&call->err, cause.code, "%s", cause.message);
-    if (cause.code != KNDL_OK || !ret_person->is_member)
-        return kndl_fail(&call->err, KNDL_UNAUTHENTICATED, "sign in");
+    if (store_find_person(repo_access->store, call->actor.id, call->arena, person, &call->err) <
+        0) {
+        if (call->err.code != KNDL_NOT_FOUND)
+            return -1;
+        call->err = (struct kndl_error){0};
+        return 0;
+    }
+    if (!person->is_member)
+        return 0;
+    *ret_who |= KNDL_WHO_MEMBER;
+    call->found = person;
+    /* Who handed ownership over repeats that as a Member. Its row changes nothing then. */
+    if (row->who == KNDL_WHO_OWNER && !person->is_owner &&
+        store_was_done(repo_access->store, person->id, kndl_request_text(request, "request_id"),
+                       call->arena, &was_done, &call->err) < 0)
+        return -1;
+    if (person->is_owner || was_done)
+        *ret_who |= KNDL_WHO_OWNER;
     return 0;
+}
+
+const struct person *caller_of(const struct kndl_call *call)
+{
+    return call->found;
 }
 
 static int who_am_i(struct kndl_call *call, const V1(WhoAmIRequest) *req, V1(WhoAmIResponse) *resp)
 {
-    struct person person;
-
     (void)req;
-    if (find_caller(call, &person) < 0)
-        return -1;
-    resp->person = rpc_person(&person, call->arena);
+    resp->person = rpc_person(caller_of(call), call->arena);
     return 0;
 }
 
@@ -85,14 +101,12 @@ static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
                       V1(ListReposResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
-    struct person person;
     struct repo *repos;
     size_t count;
     int64_t until_ms;
 
     (void)req;
-    if (find_caller(call, &person) < 0 ||
-        access_list(repo_access, access_ttl_ms(), call->arena, &call->err) < 0 ||
+    if (access_list(repo_access, access_ttl_ms(), call->arena, &call->err) < 0 ||
         store_list_repos(repo_access->store, call->arena, &repos, &count, &call->err) < 0)
         return -1;
 
@@ -100,7 +114,7 @@ static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
     bool *allowed = kndl_arena_alloc(call->arena, count + 1);
     for (size_t i = 0; i < count; i++)
         ids[i] = repos[i].id;
-    if (access_check(repo_access, &person, ids, count, call->arena, allowed, &until_ms,
+    if (access_check(repo_access, caller_of(call), ids, count, call->arena, allowed, &until_ms,
                      &call->err) < 0)
         return -1;
 
@@ -111,20 +125,20 @@ static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
     return 0;
 }
 
-KNDL_RPC(V1, RepoAccessService, WhoAmI, who_am_i)
-KNDL_RPC(V1, RepoAccessService, ListRepos, list_repos)
-KNDL_RPC(V1, RepoAccessService, SignOut, sign_out)
-KNDL_RPC(V1, RepoAccessService, ListSignIns, list_sign_ins)
-KNDL_RPC(V1, RepoAccessService, EndSignIn, end_sign_in)
-KNDL_RPC(V1, RepoAccessService, EndAllSignIns, end_all_sign_ins)
-KNDL_RPC(V1, RepoAccessService, FindDevice, find_device)
-KNDL_RPC(V1, RepoAccessService, DecideDevice, decide_device)
-KNDL_RPC(V1, RepoAccessService, ListMembers, list_members)
-KNDL_RPC(V1, RepoAccessService, ListInvites, list_invites)
-KNDL_RPC(V1, RepoAccessService, InviteMember, invite_member)
-KNDL_RPC(V1, RepoAccessService, RevokeInvite, revoke_invite)
-KNDL_RPC(V1, RepoAccessService, RemoveMember, remove_member)
-KNDL_RPC(V1, RepoAccessService, HandOverOwnership, hand_over_ownership)
+KNDL_PUBLIC(V1, RepoAccessService, WhoAmI, who_am_i, stand)
+KNDL_PUBLIC(V1, RepoAccessService, ListRepos, list_repos, stand)
+KNDL_PUBLIC(V1, RepoAccessService, SignOut, sign_out, stand)
+KNDL_PUBLIC(V1, RepoAccessService, ListSignIns, list_sign_ins, stand)
+KNDL_PUBLIC(V1, RepoAccessService, EndSignIn, end_sign_in, stand)
+KNDL_PUBLIC(V1, RepoAccessService, EndAllSignIns, end_all_sign_ins, stand)
+KNDL_PUBLIC(V1, RepoAccessService, FindDevice, find_device, stand)
+KNDL_PUBLIC(V1, RepoAccessService, DecideDevice, decide_device, stand)
+KNDL_PUBLIC(V1, RepoAccessService, ListMembers, list_members, stand)
+KNDL_PUBLIC(V1, RepoAccessService, ListInvites, list_invites, stand)
+KNDL_PUBLIC(V1, RepoAccessService, InviteMember, invite_member, stand)
+KNDL_PUBLIC(V1, RepoAccessService, RevokeInvite, revoke_invite, stand)
+KNDL_PUBLIC(V1, RepoAccessService, RemoveMember, remove_member, stand)
+KNDL_PUBLIC(V1, RepoAccessService, HandOverOwnership, hand_over_ownership, stand)
 
 static V1(RepoAccessService_Service) service =
     KNDL__REPO_ACCESS__V1__REPO_ACCESS_SERVICE__INIT(rpc_);

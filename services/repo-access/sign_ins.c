@@ -63,12 +63,10 @@ int list_sign_ins(struct kndl_call *call, const V1(ListSignInsRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     struct sign_in *sign_ins;
-    struct person caller;
     size_t count;
 
-    if (find_caller(call, &caller) < 0 ||
-        store_list_credentials(repo_access->store, caller.id, kndl_clock_wall_ms(), call->arena,
-                               &sign_ins, &count, &call->err) < 0)
+    if (store_list_credentials(repo_access->store, call->actor.id, kndl_clock_wall_ms(),
+                               call->arena, &sign_ins, &count, &call->err) < 0)
         return -1;
     bool is_cli = asks_by_cli(sign_ins, count, &req->credential_hash);
     resp->sign_ins = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->sign_ins);
@@ -116,11 +114,9 @@ int find_device(struct kndl_call *call, const V1(FindDeviceRequest) *req,
     struct repo_access *repo_access = call->state;
     uint8_t hash[KNDL_HASH_BYTES];
     struct device device;
-    struct person caller;
 
     hash_user_code(req->user_code, hash);
-    if (find_caller(call, &caller) < 0 ||
-        store_find_device(repo_access->store, hash, kndl_clock_wall_ms(), call->arena, &device,
+    if (store_find_device(repo_access->store, hash, kndl_clock_wall_ms(), call->arena, &device,
                           &call->err) < 0)
         return -1;
     resp->machine = (char *)device.machine;
@@ -134,15 +130,14 @@ int decide_device(struct kndl_call *call, const V1(DecideDeviceRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     uint8_t hash[KNDL_HASH_BYTES];
-    struct person caller;
 
     (void)resp;
     hash_user_code(req->user_code, hash);
-    if (check_request_id(call, req->request_id) < 0 || find_caller(call, &caller) < 0 ||
-        store_decide_device(repo_access->store, hash, caller.id, req->is_approved,
+    if (check_request_id(call, req->request_id) < 0 ||
+        store_decide_device(repo_access->store, hash, call->actor.id, req->is_approved,
                             kndl_clock_wall_ms(), call->arena, &call->err) < 0)
         return -1;
-    kndl_log(KNDL_INFO, "a machine's sign-in was decided", KNDL_STR("person", caller.id),
+    kndl_log(KNDL_INFO, "a machine's sign-in was decided", KNDL_STR("person", call->actor.id),
              KNDL_STR("answer", req->is_approved ? "yes" : "no"));
     return 0;
 }

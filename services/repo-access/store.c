@@ -73,6 +73,7 @@ static const struct kndl_statement statements[] = {
     {"refuse_devices_of", SQL_REFUSE_DEVICES_OF},
     {"lock_owner", SQL_LOCK_OWNER},
     {"keep_done", SQL_KEEP_DONE},
+    {"find_done", SQL_FIND_DONE},
     {"list_members", SQL_LIST_MEMBERS},
     {"find_member_by_login", SQL_FIND_MEMBER_BY_LOGIN},
     {"list_invites", SQL_LIST_INVITES},

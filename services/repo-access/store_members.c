@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kndl/mem.h"
+#include "kndl/permit.h"
 #include "store_parts.h"
 
 int store_list_members(struct store *store, struct kndl_arena *arena, struct member **ret_members,
@@ -30,7 +31,7 @@ static int check_owner(struct store *store, const char *actor_id, struct kndl_ar
     if (kndl_db_exec(store->db, "lock_owner", arena, &rows, err) < 0)
         return -1;
     if (rows.count == 0 || strcmp(kndl_row_text(&rows, 0, 0), actor_id) != 0)
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "only the Owner may do this");
+        return kndl_public_deny(KNDL_WHO_OWNER, err);
     return 0;
 }
 
@@ -44,6 +45,18 @@ static int keep_done(struct store *store, const struct asked *asked, struct kndl
                      kndl_db_text(asked->request_id), kndl_db_i64(asked->now_ms)) < 0)
         return -1;
     *ret_is_new = rows.count > 0;
+    return 0;
+}
+
+int store_was_done(struct store *store, const char *person_id, const char *request_id,
+                   struct kndl_arena *arena, bool *ret_was_done, struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(person_id),
+                     kndl_db_text(request_id)) < 0)
+        return -1;
+    *ret_was_done = rows.count > 0;
     return 0;
 }
 

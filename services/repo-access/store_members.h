@@ -27,6 +27,10 @@ struct asked {
     int64_t now_ms;
 };
 
+/* Was this person's request done, as the Owner, already? */
+int store_was_done(struct store *store, const char *person_id, const char *request_id,
+                   struct kndl_arena *arena, bool *ret_was_done, struct kndl_error *err);
+
 /* By login, 5,000 at most. */
 int store_list_members(struct store *store, struct kndl_arena *arena, struct member **ret_members,
                        size_t *ret_count, struct kndl_error *err);

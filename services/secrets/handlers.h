@@ -2,6 +2,7 @@
 
 /* Handlers of SecretsService that have a file of their own; rpc.c registers them. */
 
+#include "kndl/permit.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "store.h"
@@ -32,6 +33,25 @@ Kndl__Secrets__V1__VariableWarning *present_warning(const char *name, const char
                                                     struct kndl_arena *arena);
 Kndl__Secrets__V1__VariableChange *present_change(const struct variable_change *change,
                                                   struct kndl_arena *arena);
+
+/* What a person's request names, as it was found before the handler ran: stand.c. */
+struct named {
+    int64_t repo_id; /* 0: none is named */
+    const char *repo_name;
+    bool has_variables;            /* of a Session: as store_find_session_repo() says it */
+    const struct variable *shared; /* NULL: none is named, or a new one */
+};
+
+/* kndl_stand_fn of this service's methods of people. */
+int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
+          unsigned *ret_who);
+
+/* It lives as long as the call. */
+const struct named *named(const struct kndl_call *call);
+
+/* shared.c: who the caller is to a Shared variable, as bits of enum kndl_who, of which
+ * PARTICIPANT's and KEEPER's are set. */
+int stand_to_shared(struct kndl_call *call, const struct variable *variable, unsigned *ret_who);
 
 /* rpc.c: 1 to 64 printable characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);

@@ -50,9 +50,8 @@ static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest
     struct kndl_slice value;
     bool changed;
 
-    if (req->request_id[0] == '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
-    if (setup_token_read(req->token, &value, &call->err) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
+        setup_token_read(req->token, &value, &call->err) < 0 ||
         store_set_token(secrets->store, &request, value, request.now_ms + SETUP_TOKEN_LIFE_MS,
                         call->arena, &token, &changed, &call->err) < 0)
         return -1;
@@ -70,9 +69,8 @@ static int remove_setup_token(struct kndl_call *call, const V1(RemoveSetupTokenR
     bool changed;
 
     (void)resp;
-    if (req->request_id[0] == '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
-    if (store_remove_token(secrets->store, &request, call->arena, &changed, &call->err) < 0)
+    if (check_request_id(call, req->request_id) < 0 ||
+        store_remove_token(secrets->store, &request, call->arena, &changed, &call->err) < 0)
         return -1;
     if (changed)
         call->wake = &changes_task;
@@ -93,17 +91,17 @@ static int get_setup_token(struct kndl_call *call, const V1(GetSetupTokenRequest
     return 0;
 }
 
-KNDL_RPC(V1, SecretsService, SetSetupToken, set_setup_token)
-KNDL_RPC(V1, SecretsService, RemoveSetupToken, remove_setup_token)
-KNDL_RPC(V1, SecretsService, GetSetupToken, get_setup_token)
-KNDL_RPC(V1, SecretsService, ListVariables, list_variables)
-KNDL_RPC(V1, SecretsService, SetVariables, set_variables)
-KNDL_RPC(V1, SecretsService, RemoveVariable, remove_variable)
-KNDL_RPC(V1, SecretsService, ListSharedVariables, list_shared_variables)
-KNDL_RPC(V1, SecretsService, SetSharedVariable, set_shared_variable)
-KNDL_RPC(V1, SecretsService, RemoveSharedVariable, remove_shared_variable)
-KNDL_RPC(V1, SecretsService, LinkSharedVariable, link_shared_variable)
-KNDL_RPC(V1, SecretsService, GetSessionVariables, get_session_variables)
+KNDL_PUBLIC(V1, SecretsService, SetSetupToken, set_setup_token, stand)
+KNDL_PUBLIC(V1, SecretsService, RemoveSetupToken, remove_setup_token, stand)
+KNDL_PUBLIC(V1, SecretsService, GetSetupToken, get_setup_token, stand)
+KNDL_PUBLIC(V1, SecretsService, ListVariables, list_variables, stand)
+KNDL_PUBLIC(V1, SecretsService, SetVariables, set_variables, stand)
+KNDL_PUBLIC(V1, SecretsService, RemoveVariable, remove_variable, stand)
+KNDL_PUBLIC(V1, SecretsService, ListSharedVariables, list_shared_variables, stand)
+KNDL_PUBLIC(V1, SecretsService, SetSharedVariable, set_shared_variable, stand)
+KNDL_PUBLIC(V1, SecretsService, RemoveSharedVariable, remove_shared_variable, stand)
+KNDL_PUBLIC(V1, SecretsService, LinkSharedVariable, link_shared_variable, stand)
+KNDL_PUBLIC(V1, SecretsService, GetSessionVariables, get_session_variables, stand)
 
 static V1(SecretsService_Service) service = KNDL__SECRETS__V1__SECRETS_SERVICE__INIT(rpc_);
 

@@ -33,11 +33,12 @@ static V1(Variable) *present_in(const struct variable *variable, const bool *all
     return present_variable(&seen, arena);
 }
 
-/* What the caller may do with one; *ret_out has the links that they may see. */
-enum { HIDDEN, SEEN, CHANGEABLE };
+/* What the caller may do with one. */
+enum verdict { HIDDEN, SEEN, CHANGEABLE };
 
-static int judge(const struct kndl_call *call, const struct variable *variable, const bool *allowed,
-                 V1(Variable) **ret_out)
+/* *ret_out has the links that they may see. */
+static enum verdict judge(const struct kndl_call *call, const struct variable *variable,
+                          const bool *allowed, V1(Variable) **ret_out)
 {
     V1(Variable) *out = present_in(variable, allowed, call->arena);
 
@@ -88,29 +89,26 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
     return 0;
 }
 
-/* One that the caller may change. */
-static int find_changeable(struct kndl_call *call, const char *id, struct variable *ret_variable)
+int stand_to_shared(struct kndl_call *call, const struct variable *variable, unsigned *ret_who)
 {
     struct secrets *secrets = call->state;
+    bool *allowed = kndl_arena_alloc(call->arena, (variable->link_count + 1) * sizeof *allowed);
     V1(Variable) *out;
 
-    if (store_find_shared(secrets->store, id, call->arena, ret_variable, &call->err) < 0)
+    if (peers_check_access(secrets->peers, call, variable->links, variable->link_count, allowed) <
+        0)
         return -1;
-    bool *allowed = kndl_arena_alloc(call->arena, (ret_variable->link_count + 1) * sizeof *allowed);
-    if (peers_check_access(secrets->peers, call, ret_variable->links, ret_variable->link_count,
-                           allowed) < 0)
-        return -1;
-    switch (judge(call, ret_variable, allowed, &out)) {
+    switch (judge(call, variable, allowed, &out)) {
     case HIDDEN:
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this Shared variable does not exist");
+        break;
     case SEEN:
-        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
-                         "%s is linked to Repos that you may not see; who may see all of them may "
-                         "change it",
-                         ret_variable->name);
-    default:
-        return 0;
+        *ret_who |= KNDL_WHO_PARTICIPANT;
+        break;
+    case CHANGEABLE:
+        *ret_who |= KNDL_WHO_PARTICIPANT | KNDL_WHO_KEEPER;
+        break;
     }
+    return 0;
 }
 
 /* As its changer sees it: all of its links. */
@@ -137,16 +135,14 @@ int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableReques
 {
     struct secrets *secrets = call->state;
     const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
-    bool is_new = req->shared_id[0] == '\0';
-    struct variable found, variable;
+    const struct variable *found = named(call)->shared;
+    struct variable variable;
     const char *warning;
 
     if (check_request_id(call, req->request_id) < 0)
         return -1;
     if (req->variable == NULL)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the Variable is missing");
-    if (!is_new && find_changeable(call, req->shared_id, &found) < 0)
-        return -1;
     const struct new_variable new = {
         .name = req->variable->name,
         .value = req->variable->value,
@@ -155,11 +151,11 @@ int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableReques
     };
     if (variable_check(&new, &warning, &call->err) < 0)
         return -1;
-    if (!is_new && strcmp(found.name, new.name) != 0)
+    if (found != NULL && strcmp(found->name, new.name) != 0)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
                          "a Shared variable keeps its name; make another one");
-    if (store_set_shared(secrets->store, &request, is_new ? NULL : &found, &new, call->arena,
-                         &variable, &call->err) < 0)
+    if (store_set_shared(secrets->store, &request, found, &new, call->arena, &variable,
+                         &call->err) < 0)
         return -1;
     changed(call, &variable, "a Shared variable was set");
     resp->variable = present_whole(call, &variable);
@@ -174,14 +170,13 @@ int remove_shared_variable(struct kndl_call *call, const V1(RemoveSharedVariable
 {
     struct secrets *secrets = call->state;
     const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
-    struct variable found;
+    const struct variable *found = named(call)->shared;
 
     (void)resp;
     if (check_request_id(call, req->request_id) < 0 ||
-        find_changeable(call, req->shared_id, &found) < 0 ||
-        store_remove_shared(secrets->store, &request, &found, call->arena, &call->err) < 0)
+        store_remove_shared(secrets->store, &request, found, call->arena, &call->err) < 0)
         return -1;
-    changed(call, &found, "a Shared variable was removed");
+    changed(call, found, "a Shared variable was removed");
     return 0;
 }
 
@@ -190,15 +185,14 @@ int link_shared_variable(struct kndl_call *call, const V1(LinkSharedVariableRequ
 {
     struct secrets *secrets = call->state;
     const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
-    struct variable found, variable;
-    const char *repo_name;
-    int64_t repo_id;
+    struct variable variable;
 
-    if (check_request_id(call, req->request_id) < 0 ||
-        find_changeable(call, req->shared_id, &found) < 0 ||
-        peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0 ||
-        store_link_shared(secrets->store, &request, &found, repo_id, req->linked, call->arena,
-                          &variable, &call->err) < 0)
+    if (check_request_id(call, req->request_id) < 0)
+        return -1;
+    if (named(call)->repo_id == 0)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, by its id");
+    if (store_link_shared(secrets->store, &request, named(call)->shared, named(call)->repo_id,
+                          req->linked, call->arena, &variable, &call->err) < 0)
         return -1;
     changed(call, &variable,
             req->linked ? "a Shared variable was linked" : "a Shared variable was unlinked");

@@ -1,7 +1,4 @@
-/*
- * Variables of a Repo's Environment, for people. repo-access is asked first, so that a Repo that
- * the caller may not see answers as if it did not exist.
- */
+/* Variables of a Repo's Environment, for people. */
 
 #include <string.h>
 
@@ -21,17 +18,15 @@ int list_variables(struct kndl_call *call, const V1(ListVariablesRequest) *req,
     struct secrets *secrets = call->state;
     struct variables variables;
     struct masked git_tokens;
-    const char *name;
+    int64_t repo_id = named(call)->repo_id;
 
-    if (peers_resolve_repo(secrets->peers, call, req->repo_id, req->repo_name, &resp->repo_id,
-                           &name) < 0 ||
-        store_list_variables(secrets->store, resp->repo_id, call->arena, &variables, &call->err) <
-            0 ||
-        store_find_git_hits(secrets->store, resp->repo_id, call->arena, &git_tokens, &call->err) <
-            0)
+    (void)req;
+    if (store_list_variables(secrets->store, repo_id, call->arena, &variables, &call->err) < 0 ||
+        store_find_git_hits(secrets->store, repo_id, call->arena, &git_tokens, &call->err) < 0)
         return -1;
     resp->git_tokens = present_masked(&git_tokens, call->arena);
-    resp->repo_name = (char *)name;
+    resp->repo_id = repo_id;
+    resp->repo_name = (char *)named(call)->repo_name;
     resp->variables =
         kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->variables);
     for (size_t i = 0; i < variables.count; i++) {
@@ -73,11 +68,9 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
     struct secrets *secrets = call->state;
     const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
     struct variables variables;
-    const char *repo_name;
-    int64_t repo_id;
+    int64_t repo_id = named(call)->repo_id;
 
-    if (check_request_id(call, req->request_id) < 0 ||
-        peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0)
+    if (check_request_id(call, req->request_id) < 0)
         return -1;
     if (req->n_variables == 0 || req->n_variables > VARIABLES_MAX)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
@@ -111,12 +104,10 @@ int remove_variable(struct kndl_call *call, const V1(RemoveVariableRequest) *req
 {
     struct secrets *secrets = call->state;
     const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
-    const char *repo_name;
-    int64_t repo_id;
+    int64_t repo_id = named(call)->repo_id;
     bool removed;
 
     if (check_request_id(call, req->request_id) < 0 ||
-        peers_resolve_repo(secrets->peers, call, req->repo_id, "", &repo_id, &repo_name) < 0 ||
         store_remove_variable(secrets->store, &request, repo_id, req->name, call->arena, &removed,
                               &call->err) < 0)
         return -1;
@@ -134,19 +125,10 @@ int get_session_variables(struct kndl_call *call, const V1(GetSessionVariablesRe
 {
     struct secrets *secrets = call->state;
     struct variable_changes changes = {0};
-    bool is_allowed = false, has_variables;
-    int64_t repo_id;
 
-    if (!kndl_id_is_valid(req->session_id))
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
-    if (store_find_session_repo(secrets->store, req->session_id, call->arena, &repo_id,
-                                &has_variables, &call->err) < 0 ||
-        peers_check_access(secrets->peers, call, &repo_id, 1, &is_allowed) < 0)
-        return -1;
-    if (!is_allowed)
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
-    if (has_variables && store_list_variable_changes(secrets->store, req->session_id, repo_id,
-                                                     call->arena, &changes, &call->err) < 0)
+    if (named(call)->has_variables &&
+        store_list_variable_changes(secrets->store, req->session_id, named(call)->repo_id,
+                                    call->arena, &changes, &call->err) < 0)
         return -1;
     resp->changed = changes.count > 0;
     resp->changes = kndl_arena_alloc(call->arena, (changes.count + 1) * sizeof *resp->changes);

@@ -44,8 +44,6 @@ static int check_request(struct kndl_call *call, const V1(CreateSessionRequest) 
     if (check_request_id(call, req->request_id) < 0 || check_model(call, req->model) < 0 ||
         check_effort(call, req->effort) < 0)
         return -1;
-    if (req->repo_id <= 0 && req->repo_name[0] == '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, as owner/name");
     return req->prompt[0] == '\0' ? 0 : check_prompt(call, req->prompt);
 }
 
@@ -137,6 +135,8 @@ int create_session(struct kndl_call *call, const V1(CreateSessionRequest) *req,
         .creator_id = call->actor.id,
         .model = req->model,
         .effort = req->effort,
+        .repo_id = named_repo(call)->id,
+        .repo_name = named_repo(call)->name,
     };
     struct session session;
     struct runner_choice runner;
@@ -145,8 +145,6 @@ int create_session(struct kndl_call *call, const V1(CreateSessionRequest) *req,
     bool is_repeat;
 
     if (check_request(call, req) < 0 ||
-        peers_resolve_repo(sessions->peers, call, req->repo_id, req->repo_name, &made.repo_id,
-                           &made.repo_name) < 0 ||
         mask_prompt(call, req->prompt, made.repo_id, &made.prompt_masked) < 0)
         return -1;
 

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kndl/permit.h"
+
 static const char absent[] = "session %s does not exist";
 
 static int load(struct edit *edit, const char *session_id, struct kndl_error *err)
@@ -59,8 +61,7 @@ int edit_begin_asked(struct store *store, struct kndl_arena *arena, const struct
         return -1;
     if (strcmp(edit->session.creator_id, asked->person_id) != 0) {
         edit_done(edit);
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "only its Creator may drive session %s",
-                         asked->session_id);
+        return kndl_public_deny(KNDL_WHO_CREATOR, err);
     }
     return 0;
 }

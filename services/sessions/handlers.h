@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kndl/permit.h"
 #include "kndl/rpc.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "store.h"
@@ -28,16 +29,29 @@ int heads(struct kndl_call *call, const Kndl__Sessions__V1__HeadsRequest *req,
 /* Longer prompts belong in a file of the Workspace. */
 enum { PROMPT_BYTES_MAX = 64 * 1024 };
 
-/* The Session, if the person may see its Repo and the table (kndl/publics.h) lets them call this
- * method on it. Without access it answers as if it did not exist, word for word. ret_until may be
- * NULL: when to ask again. */
-int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
-                 int64_t *ret_until_ms);
+/* What a person's request names, as it was found before the handler ran. */
+struct named_session {
+    struct session session;
+    int64_t access_until_ms; /* when to ask again whether they see its Repo */
+};
+
+struct named_repo {
+    int64_t id;
+    const char *name; /* owner/name */
+};
+
+/* kndl_stand_fn of this service's methods of people: stand.c. */
+int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
+          unsigned *ret_who);
+
+/* Of a call whose row is about a Session, or a Repo; it lives as long as the call. */
+const struct named_session *named_session(const struct kndl_call *call);
+const struct named_repo *named_repo(const struct kndl_call *call);
 
 /* Printable ASCII without blanks, of that many bytes at most; "" too. */
 bool is_graphic(const char *text, size_t most);
 
-/* INVALID_ARGUMENT unless it is 1 to 64 printable characters. */
+/* INVALID_ARGUMENT unless it is 1 to 64 printable characters of ASCII without blanks. */
 int check_request_id(struct kndl_call *call, const char *request_id);
 
 /*

@@ -14,7 +14,6 @@
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/publics.h"
 #include "kndl/runner/v1/runner_service.pb-c.h"
 #include "kndl/seal.h"
 #include "live.h"
@@ -23,12 +22,7 @@
 
 #define V1(name) Kndl__Sessions__V1__##name
 
-enum {
-    SESSION_ID_BYTES_MAX = 64,
-    REQUEST_ID_BYTES_MAX = 64,
-    ANSWER_BYTES_MAX = 16 * 1024,
-    ANSWERS_MAX = 16
-};
+enum { REQUEST_ID_BYTES_MAX = 64, ANSWER_BYTES_MAX = 16 * 1024, ANSWERS_MAX = 16 };
 
 bool is_graphic(const char *text, size_t most)
 {
@@ -65,30 +59,6 @@ int check_prompt(struct kndl_call *call, const char *text)
     return 0;
 }
 
-int check_access(struct kndl_call *call, const char *session_id, struct session *ret_session,
-                 int64_t *ret_until_ms)
-{
-    struct sessions *sessions = call->state;
-    struct access access;
-
-    if (!is_graphic(session_id, SESSION_ID_BYTES_MAX))
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "this session does not exist");
-    if (!kndl_id_is_valid(session_id))
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
-    if (store_read_session(sessions->store, call->arena, session_id, ret_session, &call->err) < 0 ||
-        peers_check_access(sessions->peers, call, &ret_session->repo_id, 1, &access) < 0)
-        return -1;
-    if (access.count == 0)
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
-    if (kndl_public_find(call->method)->who == KNDL_WHO_CREATOR &&
-        strcmp(ret_session->creator_id, call->actor.id) != 0)
-        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
-                         "only its Creator may drive session %s", session_id);
-    if (ret_until_ms != NULL)
-        *ret_until_ms = access.valid_until_ms;
-    return 0;
-}
-
 int mask_one(struct kndl_call *call, const char *session_id, const char *text,
              const char **ret_masked)
 {
@@ -103,15 +73,6 @@ struct asked asked_by(const struct kndl_call *call, const char *session_id, cons
     return (struct asked){call->actor.id, session_id, request_id};
 }
 
-/* Who may see a Session and drives it not is told so before anything of theirs is looked at. */
-static int check_creator(struct kndl_call *call, const char *session_id, const char *request_id,
-                         struct session *ret_session)
-{
-    if (check_access(call, session_id, ret_session, NULL) < 0)
-        return -1;
-    return check_request_id(call, request_id);
-}
-
 /* The answer leaves; viewers and the dispatcher hear of it. */
 static int done(struct kndl_call *call, const struct changes *changes)
 {
@@ -122,9 +83,11 @@ static int done(struct kndl_call *call, const struct changes *changes)
     return 0;
 }
 
-static int check_key(struct kndl_call *call, const struct session *session)
+/* The key of the Runner of the Session that is named. */
+static int find_key(struct kndl_call *call, struct kndl_slice *ret_key)
 {
-    if (session->seal_key.size != KNDL_SEAL_PUBLIC_BYTES)
+    *ret_key = named_session(call)->session.seal_key;
+    if (ret_key->size != KNDL_SEAL_PUBLIC_BYTES)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the Runner has no key yet; try again");
     return 0;
 }
@@ -137,16 +100,13 @@ static int send_prompt(struct kndl_call *call, const V1(SendPromptRequest) *req,
     const struct asked asked = asked_by(call, req->session_id, req->request_id);
     int64_t began_us = kndl_clock_us();
     struct changes changes = {0};
-    struct session session;
+    struct kndl_slice key;
     const char *masked;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0)
+    if (check_request_id(call, req->request_id) < 0 || check_prompt(call, req->text) < 0 ||
+        find_key(call, &key) < 0 || mask_one(call, req->session_id, req->text, &masked) < 0)
         return -1;
-    if (check_prompt(call, req->text) < 0)
-        return -1;
-    if (check_key(call, &session) < 0 || mask_one(call, req->session_id, req->text, &masked) < 0)
-        return -1;
-    kndl_seal(session.seal_key.data, kndl_slice_of(req->text), &sealed);
+    kndl_seal(key.data, kndl_slice_of(req->text), &sealed);
     if (store_append_prompt(sessions->store, call->arena, &asked, masked, kndl_buf_slice(&sealed),
                             &resp->prompt, &changes, &call->err) < 0)
         return -1;
@@ -164,9 +124,8 @@ static int cancel_prompt(struct kndl_call *call, const V1(CancelPromptRequest) *
     struct sessions *sessions = call->state;
     const struct asked asked = asked_by(call, req->session_id, req->request_id);
     struct changes changes = {0};
-    struct session session;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         store_cancel_prompt(sessions->store, call->arena, &asked, req->prompt_id, &resp->prompt,
                             &changes, &call->err) < 0)
         return -1;
@@ -181,7 +140,7 @@ static int resume_queue(struct kndl_call *call, const V1(ResumeQueueRequest) *re
     struct changes changes = {0};
     struct session session;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         store_resume_queue(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
             0)
         return -1;
@@ -202,7 +161,7 @@ static int check_answers(struct kndl_call *call, const V1(AnswerQuestionRequest)
     return 0;
 }
 
-static void seal_answers(struct kndl_call *call, const struct session *session,
+static void seal_answers(struct kndl_call *call, struct kndl_slice key,
                          const V1(AnswerQuestionRequest) *req, struct kndl_buf *sealed)
 {
     Kndl__Runner__V1__Answers answers = KNDL__RUNNER__V1__ANSWERS__INIT;
@@ -212,7 +171,7 @@ static void seal_answers(struct kndl_call *call, const struct session *session,
     size_t size = kndl__runner__v1__answers__get_packed_size(&answers);
     uint8_t *bytes = kndl_arena_alloc(call->arena, size);
     kndl__runner__v1__answers__pack(&answers, bytes);
-    kndl_seal(session->seal_key.data, kndl_slice(bytes, size), sealed);
+    kndl_seal(key.data, kndl_slice(bytes, size), sealed);
 }
 
 static int answer_question(struct kndl_call *call, const V1(AnswerQuestionRequest) *req,
@@ -225,17 +184,17 @@ static int answer_question(struct kndl_call *call, const V1(AnswerQuestionReques
     const struct masking masking = {.session_id = req->session_id};
     const char *masked[ANSWERS_MAX];
     struct changes changes = {0};
-    struct session session;
+    struct kndl_slice key;
 
     (void)resp;
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
-        check_answers(call, req) < 0 || check_key(call, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 || check_answers(call, req) < 0 ||
+        find_key(call, &key) < 0 ||
         peers_mask(sessions->peers, call, &masking, (const char *const *)req->answers,
                    req->n_answers, masked) < 0)
         return -1;
     for (size_t i = 0; i < req->n_answers; i++)
         kndl_buf_printf(&content, "%zu:%s\n", strlen(masked[i]), masked[i]);
-    seal_answers(call, &session, req, &sealed);
+    seal_answers(call, key, req, &sealed);
     if (store_answer_question(sessions->store, call->arena, &asked, req->question_id,
                               req->n_answers, kndl_buf_text(&content), kndl_buf_slice(&sealed),
                               &changes, &call->err) < 0)
@@ -249,10 +208,9 @@ static int stop_turn(struct kndl_call *call, const V1(StopTurnRequest) *req,
     struct sessions *sessions = call->state;
     const struct asked asked = asked_by(call, req->session_id, req->request_id);
     struct changes changes = {0};
-    struct session session;
     const char *turn_id;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         store_stop_turn(sessions->store, call->arena, &asked, req->turn_id, &turn_id, &changes,
                         &call->err) < 0)
         return -1;
@@ -268,7 +226,7 @@ static int sleep_session(struct kndl_call *call, const V1(SleepSessionRequest) *
     struct changes changes = {0};
     struct session session;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         store_sleep_session(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
             0)
         return -1;
@@ -285,7 +243,7 @@ static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *re
     struct session session;
     bool has_token;
 
-    if (check_creator(call, req->session_id, req->request_id, &session) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         peers_check_setup_token(sessions->peers, call, call->actor.id, &has_token) < 0)
         return -1;
     if (store_wake_session(sessions->store, call->arena, &asked, has_token, &session, &changes,
@@ -295,19 +253,19 @@ static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *re
     return done(call, &changes);
 }
 
-KNDL_RPC(V1, SessionsService, CreateSession, create_session)
-KNDL_RPC(V1, SessionsService, ListSessions, list_sessions)
-KNDL_RPC(V1, SessionsService, GetSession, get_session)
-KNDL_RPC(V1, SessionsService, SendPrompt, send_prompt)
-KNDL_RPC(V1, SessionsService, CancelPrompt, cancel_prompt)
-KNDL_RPC(V1, SessionsService, ResumeQueue, resume_queue)
-KNDL_RPC(V1, SessionsService, AnswerQuestion, answer_question)
-KNDL_RPC(V1, SessionsService, StopTurn, stop_turn)
-KNDL_RPC(V1, SessionsService, SleepSession, sleep_session)
-KNDL_RPC(V1, SessionsService, WakeSession, wake_session)
-KNDL_RPC(V1, SessionsService, ListEvents, list_events)
-KNDL_RPC(V1, SessionsService, OpenView, open_view)
-KNDL_RPC(V1, SessionsService, Heads, heads)
+KNDL_PUBLIC(V1, SessionsService, CreateSession, create_session, stand)
+KNDL_PUBLIC(V1, SessionsService, ListSessions, list_sessions, stand)
+KNDL_PUBLIC(V1, SessionsService, GetSession, get_session, stand)
+KNDL_PUBLIC(V1, SessionsService, SendPrompt, send_prompt, stand)
+KNDL_PUBLIC(V1, SessionsService, CancelPrompt, cancel_prompt, stand)
+KNDL_PUBLIC(V1, SessionsService, ResumeQueue, resume_queue, stand)
+KNDL_PUBLIC(V1, SessionsService, AnswerQuestion, answer_question, stand)
+KNDL_PUBLIC(V1, SessionsService, StopTurn, stop_turn, stand)
+KNDL_PUBLIC(V1, SessionsService, SleepSession, sleep_session, stand)
+KNDL_PUBLIC(V1, SessionsService, WakeSession, wake_session, stand)
+KNDL_PUBLIC(V1, SessionsService, ListEvents, list_events, stand)
+KNDL_PUBLIC(V1, SessionsService, OpenView, open_view, stand)
+KNDL_PUBLIC(V1, SessionsService, Heads, heads, stand)
 
 static V1(SessionsService_Service) service = KNDL__SESSIONS__V1__SESSIONS_SERVICE__INIT(rpc_);
 

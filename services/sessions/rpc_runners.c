@@ -8,12 +8,10 @@
 #include "kndl/id.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/publics.h"
 #include "kndl/rpc.h"
 #include "kndl/secret.h"
 #include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "kndl/token.h"
-#include "peers.h"
 #include "rpc.h"
 #include "runners.h"
 #include "store.h"
@@ -21,19 +19,6 @@
 #define V1(name) Kndl__Sessions__V1__##name
 
 enum { NAME_BYTES_MAX = 64 };
-
-static int check_owner(struct kndl_call *call, const char *request_id)
-{
-    struct sessions *sessions = call->state;
-    struct person person;
-
-    if (peers_get_person(sessions->peers, call, &person) < 0)
-        return -1;
-    if (kndl_public_find(call->method)->who == KNDL_WHO_OWNER && !person.is_owner)
-        return kndl_fail(&call->err, KNDL_PERMISSION_DENIED,
-                         "only the Owner may administer Runners");
-    return check_request_id(call, request_id);
-}
 
 static int check_name(struct kndl_call *call, const char *name)
 {
@@ -76,7 +61,7 @@ static int register_runner(struct kndl_call *call, const V1(RegisterRunnerReques
     char id[KNDL_ID_SIZE];
     bool is_made;
 
-    if (check_owner(call, req->request_id) < 0 || check_name(call, req->name) < 0)
+    if (check_request_id(call, req->request_id) < 0 || check_name(call, req->name) < 0)
         return -1;
     kndl_id_new(id);
     make_token(&token, hash);
@@ -101,7 +86,7 @@ static int rename_runner(struct kndl_call *call, const V1(RenameRunnerRequest) *
 {
     struct sessions *sessions = call->state;
 
-    if (check_owner(call, req->request_id) < 0 || check_name(call, req->name) < 0)
+    if (check_request_id(call, req->request_id) < 0 || check_name(call, req->name) < 0)
         return -1;
     return store_rename_runner(sessions->store, call->arena, req->runner_id, req->name,
                                &resp->runner, &call->err);
@@ -115,7 +100,7 @@ static int rotate_runner_token(struct kndl_call *call, const V1(RotateRunnerToke
     uint8_t hash[KNDL_HASH_BYTES];
     bool is_made;
 
-    if (check_owner(call, req->request_id) < 0)
+    if (check_request_id(call, req->request_id) < 0)
         return -1;
     make_token(&token, hash);
     if (store_rotate_runner_token(sessions->store, call->arena, req->runner_id, req->request_id,
@@ -134,7 +119,7 @@ static int remove_runner(struct kndl_call *call, const V1(RemoveRunnerRequest) *
     struct sessions *sessions = call->state;
 
     (void)resp;
-    if (check_owner(call, req->request_id) < 0 ||
+    if (check_request_id(call, req->request_id) < 0 ||
         store_remove_runner(sessions->store, call->arena, req->runner_id, req->request_id,
                             &call->err) < 0)
         return -1;
@@ -144,11 +129,11 @@ static int remove_runner(struct kndl_call *call, const V1(RemoveRunnerRequest) *
     return 0;
 }
 
-KNDL_RPC(V1, RunnersService, ListRunners, list_runners)
-KNDL_RPC(V1, RunnersService, RegisterRunner, register_runner)
-KNDL_RPC(V1, RunnersService, RenameRunner, rename_runner)
-KNDL_RPC(V1, RunnersService, RotateRunnerToken, rotate_runner_token)
-KNDL_RPC(V1, RunnersService, RemoveRunner, remove_runner)
+KNDL_PUBLIC(V1, RunnersService, ListRunners, list_runners, stand)
+KNDL_PUBLIC(V1, RunnersService, RegisterRunner, register_runner, stand)
+KNDL_PUBLIC(V1, RunnersService, RenameRunner, rename_runner, stand)
+KNDL_PUBLIC(V1, RunnersService, RotateRunnerToken, rotate_runner_token, stand)
+KNDL_PUBLIC(V1, RunnersService, RemoveRunner, remove_runner, stand)
 
 static V1(RunnersService_Service) service = KNDL__SESSIONS__V1__RUNNERS_SERVICE__INIT(rpc_);
 

@@ -89,12 +89,12 @@ int get_session(struct kndl_call *call, const V1(GetSessionRequest) *req,
                 V1(GetSessionResponse) *resp)
 {
     struct sessions *sessions = call->state;
-    struct session session;
+    const struct session *session = &named_session(call)->session;
     struct view view;
 
-    if (check_access(call, req->session_id, &session, NULL) < 0 ||
-        store_read_view(sessions->store, call->arena, session.id, &view, &call->err) < 0 ||
-        present_with_steps(call, &session, &resp->session) < 0)
+    (void)req;
+    if (store_read_view(sessions->store, call->arena, session->id, &view, &call->err) < 0 ||
+        present_with_steps(call, session, &resp->session) < 0)
         return -1;
     resp->queue = view.queue;
     resp->n_queue = view.queue_count;
@@ -124,21 +124,20 @@ int list_events(struct kndl_call *call, const V1(ListEventsRequest) *req,
                          ? req->before_seq
                          : INT64_MAX;
     int64_t after = is_before || req->after_seq < 0 ? 0 : req->after_seq;
-    struct session session;
+    const struct session *session = &named_session(call)->session;
     int64_t limit;
 
     if (check_limit(call, req->limit, &limit) < 0 ||
-        check_access(call, req->session_id, &session, NULL) < 0 ||
-        store_read_page(sessions->store, call->arena, session.id, after, before, limit,
+        store_read_page(sessions->store, call->arena, session->id, after, before, limit,
                         &resp->events, &resp->n_events, &call->err) < 0)
         return -1;
 
     /* Events may have come since the row was read. */
-    resp->last_seq = session.last_seq;
+    resp->last_seq = session->last_seq;
     if (resp->n_events > 0 && resp->events[resp->n_events - 1]->seq > resp->last_seq)
         resp->last_seq = resp->events[resp->n_events - 1]->seq;
     resp->has_more = has_more(resp->events, resp->n_events, is_before, resp->last_seq);
-    resp->session = present_session(call->arena, &session, call->actor.id);
+    resp->session = present_session(call->arena, session, call->actor.id);
     return 0;
 }
 
@@ -146,14 +145,14 @@ int open_view(struct kndl_call *call, const V1(OpenViewRequest) *req, V1(OpenVie
 {
     struct sessions *sessions = call->state;
     bool is_before = req->after_seq <= 0;
-    struct session session;
+    const struct session *session = &named_session(call)->session;
     struct view view;
 
-    /* The version first: what is read after it may be newer than it says, never older. */
-    if (check_access(call, req->session_id, &session, &resp->access_until_ms) < 0 ||
-        store_read_view(sessions->store, call->arena, session.id, &view, &call->err) < 0 ||
-        present_with_steps(call, &session, &resp->session) < 0 ||
-        store_read_page(sessions->store, call->arena, session.id, req->after_seq,
+    /* The version came first: what is read after it may be newer than it says, never older. */
+    resp->access_until_ms = named_session(call)->access_until_ms;
+    if (store_read_view(sessions->store, call->arena, session->id, &view, &call->err) < 0 ||
+        present_with_steps(call, session, &resp->session) < 0 ||
+        store_read_page(sessions->store, call->arena, session->id, req->after_seq,
                         is_before ? INT64_MAX : 0, is_before ? PAGE_DEFAULT : PAGE_MAX,
                         &resp->events, &resp->n_events, &call->err) < 0)
         return -1;
@@ -163,8 +162,8 @@ int open_view(struct kndl_call *call, const V1(OpenViewRequest) *req, V1(OpenVie
     resp->n_questions = view.question_count;
     resp->subagents = view.subagents;
     resp->n_subagents = view.subagent_count;
-    resp->has_more = has_more(resp->events, resp->n_events, is_before, session.last_seq);
-    resp->view_version = session.view_version;
+    resp->has_more = has_more(resp->events, resp->n_events, is_before, session->last_seq);
+    resp->view_version = session->view_version;
     return 0;
 }
 

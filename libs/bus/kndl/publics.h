@@ -24,7 +24,7 @@ enum kndl_about {
     KNDL_ABOUT_SEEN,    /* a list: what the caller does not see is left out */
     KNDL_ABOUT_REPO,    /* repo_id, or repo_name */
     KNDL_ABOUT_SESSION, /* session_id */
-    KNDL_ABOUT_SHARED,  /* shared_id, a Shared variable; where that may be empty, a new one */
+    KNDL_ABOUT_SHARED,  /* shared_id, a Shared variable */
 };
 
 /* Who somebody is to what a request names: bits, of which a row wants one. */
@@ -52,6 +52,7 @@ enum kndl_public_flag {
     KNDL_NAMES_CREDENTIAL = 4, /* credential_hash is the gateway's: what the caller came with */
     KNDL_INVITES = 8,          /* 20 an hour */
     KNDL_GUESSES = 16,         /* takes a short code: 20 a minute */
+    KNDL_MAKES = 32,           /* where its id is empty, a new one, which is its maker's */
 };
 
 /* A row: a method that people, or Runners, may call. */

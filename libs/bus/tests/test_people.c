@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 #include "kndl/mem.h"
+#include "kndl/permit.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 
 #define ACCESS(name) Kndl__RepoAccess__V1__##name
@@ -22,12 +23,35 @@ static int answer_who(struct kndl_call *call, const ACCESS(WhoAmIRequest) * req,
     return 0;
 }
 
-KNDL_RPC(ACCESS, RepoAccessService, WhoAmI, answer_who)
+/* Who is called nobody is no Member, and who is called away cannot be looked up. */
+static int stand(struct kndl_call *call, const struct kndl_public *row,
+                 const ProtobufCMessage *request, unsigned *ret_who)
+{
+    (void)row;
+    (void)request;
+    if (strcmp(call->actor.id, "away") == 0)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the rows are away");
+    *ret_who = strcmp(call->actor.id, "nobody") == 0 ? 0 : KNDL_WHO_MEMBER;
+    return 0;
+}
+
+static int list_invites(struct kndl_call *call, const ACCESS(ListInvitesRequest) * req,
+                        ACCESS(ListInvitesResponse) * resp)
+{
+    (void)call;
+    (void)req;
+    (void)resp;
+    abort(); /* nobody here is the Owner */
+}
+
+KNDL_PUBLIC(ACCESS, RepoAccessService, WhoAmI, answer_who, stand)
+KNDL_PUBLIC(ACCESS, RepoAccessService, ListInvites, list_invites, stand)
 
 static ACCESS(RepoAccessService_Service) people = {
     .base = {.descriptor = &kndl__repo_access__v1__repo_access_service__descriptor,
              .invoke = protobuf_c_service_invoke_internal},
     .who_am_i = rpc_answer_who,
+    .list_invites = rpc_list_invites,
 };
 static ProtobufCService *const people_service = &people.base;
 static ProtobufCService *const *const answers[] = {&people_service, NULL};
@@ -65,11 +89,12 @@ static void take(const struct kndl_reply *reply, void *data)
     pthread_mutex_unlock(&outcome->lock);
 }
 
-static enum kndl_code ask(int kind, const char *id, struct kndl_slice data, struct outcome *outcome)
+static enum kndl_code ask_for(const char *method, int kind, const char *id, struct kndl_slice data,
+                              struct outcome *outcome)
 {
     struct kndl_request request = {
         .service = &kndl__repo_access__v1__repo_access_service__descriptor,
-        .method = "WhoAmI",
+        .method = method,
         .timeout_ms = 10000,
         .data = data,
     };
@@ -86,6 +111,11 @@ static enum kndl_code ask(int kind, const char *id, struct kndl_slice data, stru
         pthread_cond_wait(&outcome->changed, &outcome->lock);
     pthread_mutex_unlock(&outcome->lock);
     return outcome->code;
+}
+
+static enum kndl_code ask(int kind, const char *id, struct kndl_slice data, struct outcome *outcome)
+{
+    return ask_for("WhoAmI", kind, id, data, outcome);
 }
 
 static int set_up(void **unused)
@@ -133,6 +163,21 @@ static void nobody_but_a_person_is_taken_for_one(void **unused)
     assert_int_equal(ask(KNDL_RUNNER, "r1", kndl_slice("", 0), &outcome), KNDL_UNAUTHENTICATED);
 }
 
+/* AC-08: the row of the table is looked at before the handler, which never runs without. */
+static void ac_08_the_row_decides_before_the_handler_runs(void **unused)
+{
+    const struct kndl_slice none = kndl_slice("", 0);
+    struct outcome outcome;
+
+    (void)unused;
+    assert_int_equal(ask(KNDL_PERSON, "nobody", none, &outcome), KNDL_UNAUTHENTICATED);
+    assert_int_equal(ask(KNDL_PERSON, "away", none, &outcome), KNDL_UNAVAILABLE);
+    assert_int_equal(ask_for("ListInvites", KNDL_PERSON, "ada", none, &outcome),
+                     KNDL_PERMISSION_DENIED);
+    assert_int_equal(ask_for("ListInvites", KNDL_PERSON, "nobody", none, &outcome),
+                     KNDL_UNAUTHENTICATED);
+}
+
 /* Requests live in locked memory there, of which a process has 8 MiB as a rule. */
 static void a_person_cannot_use_up_locked_memory(void **unused)
 {
@@ -160,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_person_is_who_the_gateway_says),
         cmocka_unit_test(nobody_but_a_person_is_taken_for_one),
+        cmocka_unit_test(ac_08_the_row_decides_before_the_handler_runs),
         cmocka_unit_test(a_person_cannot_use_up_locked_memory),
     };
     return cmocka_run_group_tests_name("people", tests, set_up, tear_down);

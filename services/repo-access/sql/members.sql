@@ -9,6 +9,10 @@ SELECT id FROM person WHERE is_owner FOR UPDATE;
 INSERT INTO done (person_id, request_id, done_at) VALUES ($1, $2, $3)
 ON CONFLICT DO NOTHING RETURNING true;
 
+-- name: find_done
+-- $1 person, $2 request id.
+SELECT true FROM done WHERE person_id = $1 AND request_id = $2;
+
 -- name: list_members
 SELECT id, github_id, login, name, is_owner, true, created_at
 FROM person WHERE standing = 'member' ORDER BY lower(login) LIMIT 5000;

@@ -175,7 +175,7 @@ static void nobody_but_the_owner_administers_runners_whatever_the_id(void **stat
         rename.name = (char *)"x";
         assert_int_equal(ask(&f, runners_service, "bob", "RenameRunner", &rename.base),
                          KNDL_PERMISSION_DENIED);
-        assert_string_equal(f.answer.err.message, "only the Owner may administer Runners");
+        assert_string_equal(f.answer.err.message, "only the Owner may do this");
         assert_int_equal(ask(&f, runners_service, "bob", "RotateRunnerToken", &rotate.base),
                          KNDL_PERMISSION_DENIED);
         assert_int_equal(remove_as(&f, "bob", "o4", ids[i]), KNDL_PERMISSION_DENIED);

@@ -1,0 +1,98 @@
+/* The order of checks, and the words of the refusals. */
+
+#include "kndl/permit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "subject.h"
+
+static const void *field_of(const ProtobufCMessage *request, const char *name, ProtobufCType type)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(request->descriptor, name);
+
+    return field == NULL || field->type != type ? NULL : (const char *)request + field->offset;
+}
+
+const char *kndl_request_text(const ProtobufCMessage *request, const char *field)
+{
+    const char *const *text = field_of(request, field, PROTOBUF_C_TYPE_STRING);
+
+    return text == NULL ? "" : *text;
+}
+
+int64_t kndl_request_number(const ProtobufCMessage *request, const char *field)
+{
+    const int64_t *number = field_of(request, field, PROTOBUF_C_TYPE_INT64);
+
+    return number == NULL ? 0 : *number;
+}
+
+int kndl_session_absent(const char *session_id, struct kndl_error *err)
+{
+    if (!kndl_token_is_plain(session_id))
+        return kndl_fail(err, KNDL_NOT_FOUND, "this session does not exist");
+    return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+}
+
+static int say_absent(enum kndl_about about, const ProtobufCMessage *request,
+                      struct kndl_error *err)
+{
+    const char *session_id = kndl_request_text(request, "session_id");
+    const char *name = kndl_request_text(request, "repo_name");
+    int64_t repo_id = kndl_request_number(request, "repo_id");
+
+    if (about == KNDL_ABOUT_SHARED)
+        return kndl_fail(err, KNDL_NOT_FOUND, "this Shared variable does not exist");
+    if (about == KNDL_ABOUT_SESSION)
+        return kndl_session_absent(session_id, err);
+    return repo_id != 0 || name[0] == '\0'
+               ? kndl_fail(err, KNDL_NOT_FOUND, "you have no access to a Repo with the id %" PRId64,
+                           repo_id)
+               : kndl_fail(err, KNDL_NOT_FOUND, "you have no access to a Repo named %.140s", name);
+}
+
+int kndl_public_deny(enum kndl_who wanted, struct kndl_error *err)
+{
+    switch (wanted) {
+    case KNDL_WHO_CREATOR:
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "only its Creator may drive a Session");
+    case KNDL_WHO_KEEPER:
+        return kndl_fail(err, KNDL_PERMISSION_DENIED,
+                         "this Shared variable is linked to Repos that you may not see; who may "
+                         "see all of them may change it");
+    case KNDL_WHO_OWNER:
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "only the Owner may do this");
+    default:
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "you may not do this");
+    }
+}
+
+int kndl_public_check(const struct kndl_public *row, unsigned who, const ProtobufCMessage *request,
+                      struct kndl_error *err)
+{
+    if (!(who & KNDL_WHO_MEMBER))
+        return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
+    if (row->about != KNDL_ABOUT_NOTHING && row->about != KNDL_ABOUT_SEEN &&
+        !(who & KNDL_WHO_PARTICIPANT))
+        return say_absent(row->about, request, err);
+    if (!(who & row->who))
+        return kndl_public_deny(row->who, err);
+    return 0;
+}
+
+int kndl_call_permit(struct kndl_call *call, const ProtobufCMessage *request, kndl_stand_fn stand)
+{
+    const struct kndl_public *row = kndl_public_find(call->method);
+    unsigned who = 0;
+
+    if (row == NULL || row->clients == 0)
+        abort();
+    if (call->actor.kind != KNDL_PERSON)
+        return kndl_fail(&call->err, KNDL_UNAUTHENTICATED, "sign in first");
+    if (stand(call, row, request, &who) < 0 || kndl_public_check(row, who, request, &call->err) < 0)
+        return -1;
+    call->is_permitted = true;
+    return 0;
+}
