@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kndl/arena.h"
 #include "kndl/bus.h"
@@ -28,8 +27,6 @@ enum {
     ASK_MS = 15000,
     ANSWER_BYTES_MAX = 16 * 1024,
     TOKEN_FILE_BYTES_MAX = 512,
-    PAUSE_MS_LEAST = 250,
-    PAUSE_MS_MOST = 5000,
     AGAIN_MS = 60 * 1000, /* where the Hub refuses, or is away, while the older one still holds */
     SPARE_MS = 30 * 1000, /* a JWT that ends sooner is not worth a connection */
 };
@@ -50,9 +47,9 @@ struct grant {
 };
 
 struct credential {
-    struct kndl_nkey key; /* after the start read alone */
-    char *url;            /* of POST /runner/credential */
-    char *runner_id;
+    struct kndl_nkey key;     /* after the start read alone */
+    char *url;                /* of POST /runner/credential */
+    char *runner_id;          /* NULL: it has not begun */
     struct kndl_secret token; /* RUNNER_TOKEN; empty: in a file */
     const char *token_file;
 
@@ -337,21 +334,6 @@ static int read_settings(struct credential *credential, struct kndl_error *err)
     return read_url(credential, err);
 }
 
-static int begin(struct credential *credential, struct kndl_error *err)
-{
-    useconds_t pause_ms = PAUSE_MS_LEAST;
-
-    while (ask(credential, &credential->grant, err) < 0) {
-        if (err->code != KNDL_UNAVAILABLE && err->code != KNDL_DEADLINE_EXCEEDED)
-            return -1;
-        kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", err->message));
-        usleep(pause_ms * 1000);
-        pause_ms = 2 * pause_ms > PAUSE_MS_MOST ? PAUSE_MS_MOST : 2 * pause_ms;
-    }
-    credential->runner_id = kndl_strdup(credential->grant.runner_id);
-    return 0;
-}
-
 static void free_credential(struct credential *credential)
 {
     grant_done(&credential->grant);
@@ -381,18 +363,30 @@ int credential_open(struct credential **ret_credential, struct kndl_error *err)
 
     make_lock(credential);
     kndl_nkey_new(KNDL_NKEY_USER, &credential->key);
-    if (read_settings(credential, err) < 0 || begin(credential, err) < 0) {
+    if (read_settings(credential, err) < 0) {
         free_credential(credential);
         return -1;
     }
+    *ret_credential = credential;
+    return 0;
+}
+
+int credential_begin(struct credential *credential, struct kndl_error *err)
+{
+    if (ask(credential, &credential->grant, err) < 0)
+        return -1;
+    credential->runner_id = kndl_strdup(credential->grant.runner_id);
     if (pthread_create(&credential->thread, NULL, keep, credential) != 0)
         abort();
-    *ret_credential = credential;
     return 0;
 }
 
 void credential_close(struct credential *credential)
 {
+    if (credential->runner_id == NULL) {
+        free_credential(credential);
+        return;
+    }
     pthread_mutex_lock(&credential->lock);
     credential->is_over = true;
     pthread_cond_signal(&credential->changed);

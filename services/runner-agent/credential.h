@@ -18,15 +18,20 @@ struct kndl_bus_signer;
 /* RUNNER_HUB_URL, RUNNER_TOKEN_FILE, RUNNER_TOKEN. */
 extern const struct kndl_env credential_env[];
 
-/*
- * Waits while the Hub is away. Fails with KNDL_UNAUTHENTICATED if it does not know the token, with
- * KNDL_FAILED_PRECONDITION if this Runner and the Hub do not fit; the messages say what to do.
- */
+/* Reads the settings; fails with KNDL_INVALID_ARGUMENT, saying which one is wrong. */
 int credential_open(struct credential **ret_credential, struct kndl_error *err);
+
+/*
+ * Asks the Hub for the first JWT, once: may block for 15 s. Fails with KNDL_UNAVAILABLE or
+ * KNDL_DEADLINE_EXCEEDED while the Hub is away (ask again), with KNDL_UNAUTHENTICATED if it does
+ * not know the token, with KNDL_FAILED_PRECONDITION if this Runner and the Hub do not fit; the
+ * messages say what to do. After it succeeded, not again.
+ */
+int credential_begin(struct credential *credential, struct kndl_error *err);
 /* The bus must be closed before. */
 void credential_close(struct credential *credential);
 
-/* Who this Runner is, as the Hub said; lives as long as the credential. */
+/* Who this Runner is, as the Hub said; NULL until it began; lives as long as the credential. */
 const char *credential_runner_id(const struct credential *credential);
 
 /* For kndl_bus_open(). */

@@ -21,13 +21,13 @@
 #include "credential.h"
 #include "disk.h"
 #include "hub.h"
+#include "join.h"
 #include "kndl/buf.h"
 #include "kndl/bus.h"
 #include "kndl/env.h"
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
-#include "kndl/token.h"
 #include "runner.h"
 #include "sandbox.h"
 #include "session.h"
@@ -43,7 +43,7 @@ static const struct kndl_env runner_env[] = {
     {NULL, NULL, NULL},
 };
 
-enum { KEYPAIR_BYTES_MAX = 256, CONNECT_PAUSE_MS_MAX = 5000 };
+enum { KEYPAIR_BYTES_MAX = 256 };
 
 static void stop(void *data)
 {
@@ -136,34 +136,27 @@ static int read_settings(struct runner *runner, struct kndl_error *err)
     return 0;
 }
 
-/* Half of it to all of it, so that Runners that lost the same Hub do not come back as one. */
-static useconds_t spread(useconds_t pause_ms)
+/* On the Hub: serves until it is told to end. */
+static int serve(struct runner *runner, struct kndl_error *err)
 {
-    uint16_t part;
+    runner->disk = disk_new(runner->loop);
+    runner->hub = hub_new(runner->loop, runner->bus, runner->id);
+    runner->children = children_new(runner->loop);
+    runner->sandboxes = sandbox_host_new(runner->children);
+    session_adopt_all(runner);
+    if (commands_serve(runner, err) < 0)
+        return -1;
+    runner->attend = attend_new(runner);
+    kndl_log(KNDL_INFO, "runner-agent is ready", KNDL_STR("runner", runner->id),
+             KNDL_STR("instance", runner->instance_id));
+    kndl_loop_run(runner->loop, stop, runner);
 
-    kndl_random(&part, sizeof part);
-    return pause_ms / 2 + pause_ms / 2 * part / UINT16_MAX;
-}
-
-static int connect_bus(struct runner *runner, struct kndl_error *err)
-{
-    struct kndl_bus_signer signer = credential_signer(runner->credential);
-    struct kndl_bus_options options = {
-        .url = kndl_env_get("RUNNER_NATS_URL"),
-        .signer = &signer,
-        .user = "runner",
-        .runner_id = runner->id,
-        .send_asap = true,
-    };
-    useconds_t pause_ms = 100;
-
-    while (kndl_bus_open(&options, &runner->bus, err) < 0) {
-        if (err->code != KNDL_UNAVAILABLE)
-            return -1;
-        kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", err->message));
-        usleep(spread(pause_ms) * 1000);
-        pause_ms = 2 * pause_ms > CONNECT_PAUSE_MS_MAX ? CONNECT_PAUSE_MS_MAX : 2 * pause_ms;
-    }
+    attend_free(runner->attend);
+    session_free_all(runner);
+    kndl_bus_close(runner->bus);
+    sandbox_host_free(runner->sandboxes);
+    children_free(runner->children);
+    disk_free(runner->disk);
     return 0;
 }
 
@@ -171,39 +164,20 @@ static int run(struct kndl_error *err)
 {
     struct runner runner = {0};
     char zone[PATH_MAX];
+    bool is_stopped;
 
     if (kndl_env_load(sandbox_env, err) < 0 || kndl_env_load(runner_env, err) < 0 ||
         read_settings(&runner, err) < 0 || kndl_crypt_init(err) < 0 ||
         kndl_env_load(credential_env, err) < 0 || load_seal_key(&runner, err) < 0 ||
         credential_open(&runner.credential, err) < 0)
         return -1;
-    runner.id = credential_runner_id(runner.credential);
-    if (connect_bus(&runner, err) < 0)
-        return -1;
     kndl_id_new(runner.instance_id);
     runner.time_zone = time_zone(zone);
     runner.launcher = find_launcher();
     runner.loop = kndl_loop_new();
-    runner.disk = disk_new(runner.loop);
-    runner.hub = hub_new(runner.loop, runner.bus, runner.id);
-    runner.children = children_new(runner.loop);
-    runner.sandboxes = sandbox_host_new(runner.children);
-
-    session_adopt_all(&runner);
-    if (commands_serve(&runner, err) < 0)
+    if (join_hub(&runner, &is_stopped, err) < 0 || (!is_stopped && serve(&runner, err) < 0))
         return -1;
-    runner.attend = attend_new(&runner);
-    kndl_log(KNDL_INFO, "runner-agent is ready", KNDL_STR("runner", runner.id),
-             KNDL_STR("instance", runner.instance_id));
-    kndl_loop_run(runner.loop, stop, &runner);
-
-    attend_free(runner.attend);
-    session_free_all(&runner);
-    kndl_bus_close(runner.bus);
     credential_close(runner.credential);
-    sandbox_host_free(runner.sandboxes);
-    children_free(runner.children);
-    disk_free(runner.disk);
     kndl_loop_free(runner.loop);
     hub_free(runner.hub);
     kndl_secret_done(&runner.seal_pair);

@@ -28,11 +28,11 @@ void session_path(const struct session *session, const char *name, struct kndl_b
 struct session *session_new(struct runner *runner, const char *session_id)
 {
     struct session *session = kndl_new0(struct session);
-
-    session->waits_told = "";
     struct kndl_buf directory = {0};
 
     session->runner = runner;
+    session->waits_told = "";
+    session->asks = asks_new(runner->hub, session);
     memcpy(session->id, session_id, KNDL_ID_CHARS);
     sandbox_name(session_id, session->sandbox);
     kndl_buf_printf(&directory, "%s/sessions/%s", runner->home, session_id);
@@ -74,14 +74,13 @@ bool session_leave(struct session *session)
     return false;
 }
 
-static void drop_asks(struct session *session);
-
 void session_forget(struct session *session)
 {
     if (session->is_forgotten)
         return;
     session->is_forgotten = true;
-    drop_asks(session);
+    asks_free(kndl_steal(&session->asks));
+    hub_drop(kndl_steal(&session->waits_ask));
     relay_close(kndl_steal(&session->relay));
     tmux_free(kndl_steal(&session->tmux));
     kndl_timer_free(kndl_steal(&session->timer));
@@ -115,60 +114,10 @@ void session_free_all(struct runner *runner)
     }
 }
 
-/* ------------------------------------------------------------------------- asking the Hub */
-
-struct session_ask {
-    struct session *session;
-    struct hub_ask *ask;
-    session_answer_fn fn;
-    char note[64];
-    size_t place;
-};
-
-static void answered(void *data, const struct kndl_error *err, const ProtobufCMessage *response)
-{
-    struct session_ask ask = *(struct session_ask *)data;
-
-    free(data);
-    ask.session->asks[ask.place] = NULL;
-    if (ask.fn != NULL)
-        ask.fn(ask.session, ask.note, err, response);
-}
-
 void session_ask(struct session *session, const struct hub_question *question, session_answer_fn fn,
                  const char *note)
 {
-    struct session_ask *ask;
-    size_t place = 0;
-
-    while (place < SESSION_ASKS_MAX && session->asks[place] != NULL)
-        place++;
-    if (place == SESSION_ASKS_MAX) {
-        /* A Hub that is away for long: what counts is told again by Attend. */
-        kndl_log(KNDL_WARNING, "too many reports wait", KNDL_STR("session", session->id),
-                 KNDL_STR("method", question->method));
-        return;
-    }
-    ask = kndl_new0(struct session_ask);
-    ask->session = session;
-    ask->fn = fn;
-    ask->place = place;
-    memcpy(ask->note, note, strnlen(note, sizeof ask->note - 1));
-    session->asks[place] = ask;
-    ask->ask = hub_ask(session->runner->hub, question, answered, ask);
-}
-
-static void drop_asks(struct session *session)
-{
-    hub_drop(kndl_steal(&session->waits_ask));
-    for (size_t i = 0; i < SESSION_ASKS_MAX; i++) {
-        struct session_ask *ask = kndl_steal(&session->asks[i]);
-
-        if (ask == NULL)
-            continue;
-        hub_drop(ask->ask);
-        free(ask);
-    }
+    asks_put(session->asks, question, fn, note);
 }
 
 void session_set_phase(struct session *session, enum session_phase phase)

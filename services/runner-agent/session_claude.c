@@ -13,7 +13,19 @@ enum { TAKE_ENV_MS_MAX = 60 * 1000 };
 
 /* -------------------------------------------------------------------------------------- hello */
 
-void session_report_running(struct session *session, const char *claude_session_id)
+/* One is out at a time, so that the newest one is told last, however often it changes. */
+static void running_told(struct session *session, const char *told_id, const struct kndl_error *err,
+                         const ProtobufCMessage *response)
+{
+    session->is_telling_running = false;
+    if (response == NULL)
+        kndl_log(KNDL_WARNING, "sessions refused to hear that a run is up",
+                 KNDL_STR("session", session->id), KNDL_STR("why", err->message));
+    if (strcmp(told_id, session->claude_id) != 0)
+        session_report_running(session);
+}
+
+void session_report_running(struct session *session)
 {
     SV1(ReportRunningRequest) request = KNDL__SESSIONS__V1__REPORT_RUNNING_REQUEST__INIT;
     struct hub_question question = {
@@ -23,11 +35,14 @@ void session_report_running(struct session *session, const char *claude_session_
         .repeat = true,
     };
 
+    if (session->is_telling_running)
+        return;
+    session->is_telling_running = true;
     request.session_id = session->id;
     request.run = session->start->run;
-    request.claude_session_id = (char *)claude_session_id;
+    request.claude_session_id = session->claude_id;
     request.resumed = session->is_resumed;
-    session_ask(session, &question, NULL, "");
+    session_ask(session, &question, running_told, session->claude_id);
 }
 
 /* The conversation's id is what the next start resumes, and where its transcript lies. */
@@ -59,7 +74,7 @@ void session_said_hello(struct session *session, const struct claude_hello *hell
         session_set_phase(session, SESSION_RUNNING);
     }
     keep_conversation(session, hello->claude_session_id);
-    session_report_running(session, hello->claude_session_id);
+    session_report_running(session);
 }
 
 static void no_hello(void *data)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "answers.h"
+#include "asks.h"
 #include "claude.h"
 #include "delta.h"
 #include "forward.h"
@@ -28,7 +29,6 @@
 enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_STOPPING, SESSION_ENDED };
 
 enum {
-    SESSION_ASKS_MAX = 32,
     STEP_REPORTS_MAX = 16, /* of the seven steps, each twice */
     HELLO_MS_MAX = 45 * 1000,
     SPOOL_BYTES_MAX = 256 * 1024 * 1024,
@@ -56,6 +56,7 @@ struct session {
     bool was_running; /* the mod said hello in this run */
     bool is_resumed;
     bool is_adopted;
+    bool is_telling_running;        /* ReportRunning is out */
     char claude_id[KNDL_UUID_SIZE]; /* of the conversation, as the mod said last; "": not yet */
     unsigned callbacks; /* of sandboxes, disk and spool that are out: free waits for them */
     bool is_forgotten;  /* freed when those came */
@@ -108,7 +109,7 @@ struct session {
     const char *waits_told;    /* the code that sessions was told last; "": it does not wait */
     struct hub_ask *waits_ask; /* the report that is out */
 
-    struct session_ask *asks[SESSION_ASKS_MAX]; /* that are out */
+    struct asks *asks; /* that the Hub has not answered */
     struct session_end end;
     struct run_file ended_state;
 };
@@ -124,11 +125,7 @@ bool session_leave(struct session *session);
 
 void session_path(const struct session *session, const char *name, struct kndl_buf *out);
 
-/* `note` is what was given with the question. */
-typedef void (*session_answer_fn)(struct session *session, const char *note,
-                                  const struct kndl_error *err, const ProtobufCMessage *response);
-
-/* Asks the Hub; dropped with the Session. `note` (at most 63 bytes) is copied; fn may be NULL. */
+/* Asks the Hub; dropped with the Session. As asks_put(). */
 void session_ask(struct session *session, const struct hub_question *question, session_answer_fn fn,
                  const char *note);
 
@@ -184,7 +181,8 @@ void session_ask_token(struct session *session, session_answer_fn fn);
 void session_ask_mod_token(struct session *session);
 
 void session_said_hello(struct session *session, const struct claude_hello *hello);
-void session_report_running(struct session *session, const char *claude_session_id);
+/* Tells the Hub which conversation runs; again when that changes. */
+void session_report_running(struct session *session);
 
 /* --- session_feed.c */
 void session_take_batch(void *data, struct relay_held *held, const struct claude_batch *batch,
