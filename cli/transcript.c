@@ -52,12 +52,36 @@ static void write_input(const struct screen *screen, const char *input_json, int
     kndl_json_free(json);
 }
 
-static void write_cut(const struct screen *screen, int64_t full_bytes)
+enum { SIZE_TEXT_SIZE = 32 };
+
+/* "312 bytes", "1.2 MiB"; returns `ret_text`. */
+static const char *size_text(int64_t bytes, char ret_text[SIZE_TEXT_SIZE])
 {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        (void)snprintf(ret_text, SIZE_TEXT_SIZE, "%" PRId64 " byte%s", bytes,
+                       bytes == 1 ? "" : "s");
+        return ret_text;
+    }
+    for (; size >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        size /= 1024;
+    (void)snprintf(ret_text, SIZE_TEXT_SIZE, "%.1f %s", size, units[unit]);
+    return ret_text;
+}
+
+/* Under a text of which only so much is here, the more there was. */
+static void write_cut(const struct screen *screen, const char *text, int64_t full_bytes)
+{
+    char more[SIZE_TEXT_SIZE], all[SIZE_TEXT_SIZE];
+
     if (full_bytes == 0)
         return;
     screen_color(screen, SCREEN_DIM);
-    fprintf(screen->out, "(cut: all of it has %" PRId64 " bytes)\n", full_bytes);
+    fprintf(screen->out, "(%s more; all of it has %s)\n",
+            size_text(full_bytes - (int64_t)strlen(text), more), size_text(full_bytes, all));
     screen_color(screen, SCREEN_PLAIN);
 }
 
@@ -67,7 +91,7 @@ static void write_prompt(const struct screen *screen, const char *indent, const 
     fprintf(screen->out, "%s> ", indent);
     screen_color(screen, SCREEN_PLAIN);
     screen_text(screen, "", prompt->text);
-    write_cut(screen, prompt->full_bytes);
+    write_cut(screen, prompt->text, prompt->full_bytes);
 }
 
 static void write_call(const struct screen *screen, const char *indent, const V1(ToolCall) *call)
@@ -269,7 +293,7 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
         return;
     case KNDL__EVENT__V1__EVENT__KIND_TEXT:
         screen_text(screen, indent, event->text->text);
-        write_cut(screen, event->text->full_bytes);
+        write_cut(screen, event->text->text, event->text->full_bytes);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_THINKING:
         write_dim_line(screen, indent, "thinking: ", event->thinking->text);

@@ -161,10 +161,28 @@ static void json_is_protobufs_form_on_one_line(void **state)
     assert_written("{\"seq\":\"7\",\"text\":{\"text\":\"a\\nb\"}}\n");
 }
 
+static void a_text_that_was_cut_says_how_much_more_there_was(void **state)
+{
+    V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &said;
+    said.text = (char *)"begin";
+    said.full_bytes = 5 + 1258291;
+    transcript_write(&screen, &event, false);
+    said.full_bytes = 6;
+    transcript_write(&screen, &event, false);
+    assert_written("begin\n(1.2 MiB more; all of it has 1.2 MiB)\n"
+                   "begin\n(1 byte more; all of it has 6 bytes)\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_text_that_was_cut_says_how_much_more_there_was),
         TEST(a_tool_call_is_one_line),
         TEST(a_long_line_is_cut),
         TEST(a_result_shows_its_first_line_and_how_many_more),

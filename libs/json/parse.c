@@ -8,12 +8,14 @@
 
 struct kndl_json {
     json_t *root;
+    size_t value_count;        /* at most so many values */
     struct kndl_value *values; /* all of the document's, the root first */
     const char **keys;         /* all of its keys */
 };
 
 /* What jansson would have to hold, counted before it holds any. */
-static int check_limits(struct kndl_slice text, size_t *ret_values, struct kndl_error *err)
+static int check_limits(struct kndl_slice text, size_t values_most, size_t *ret_values,
+                        struct kndl_error *err)
 {
     size_t depth = 0, values = 1;
     bool quoted = false;
@@ -49,9 +51,9 @@ static int check_limits(struct kndl_slice text, size_t *ret_values, struct kndl_
             break;
         }
     }
-    if (values > VALUES_MAX)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "JSON has %zu values; the most is %d", values,
-                         VALUES_MAX);
+    if (values > values_most)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "JSON has %zu values; the most is %zu", values,
+                         values_most);
     *ret_values = values;
     return 0;
 }
@@ -113,8 +115,8 @@ static void fill(struct kndl_value *value, json_t *json, struct space *space)
     }
 }
 
-int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_json,
-                    struct kndl_error *err)
+int kndl_json_parse_some(struct kndl_slice text, size_t most, size_t values_most,
+                         struct kndl_json **ret_json, struct kndl_error *err)
 {
     json_error_t why;
     size_t values = 0;
@@ -122,7 +124,7 @@ int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_
     if (text.size > most)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "JSON has %zu bytes; the most is %zu",
                          text.size, most);
-    if (check_limits(text, &values, err) < 0)
+    if (check_limits(text, values_most, &values, err) < 0)
         return -1;
 
     json_t *root = json_loadb(text.size > 0 ? (const char *)text.data : "", text.size,
@@ -135,12 +137,24 @@ int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_
 
     struct kndl_json *json = kndl_new0(struct kndl_json);
     json->root = root;
+    json->value_count = values;
     json->values = kndl_new_array(struct kndl_value, values);
     json->keys = kndl_new_array(const char *, values);
     struct space space = {json->values + 1, json->keys};
     fill(&json->values[0], root, &space);
     *ret_json = json;
     return 0;
+}
+
+int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_json,
+                    struct kndl_error *err)
+{
+    return kndl_json_parse_some(text, most, VALUES_MAX, ret_json, err);
+}
+
+size_t kndl_json_value_count(const struct kndl_json *json)
+{
+    return json->value_count;
 }
 
 /* Foreign answers hold tokens: no copy of a text stays behind. */

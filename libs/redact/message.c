@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kndl/clock.h"
 #include "kndl/mem.h"
 #include "kndl/redact_message.h"
 #include "utf8.h"
@@ -45,6 +46,30 @@ static size_t cut(const char *text, size_t size)
     return size;
 }
 
+/* The message's text was cut before it came here: full_bytes says how long it had been. */
+static bool was_cut(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    const ProtobufCFieldDescriptor *full =
+        protobuf_c_message_descriptor_get_field_by_name(message->descriptor, "full_bytes");
+
+    if (full == NULL || full->type != PROTOBUF_C_TYPE_INT64 ||
+        full->label == PROTOBUF_C_LABEL_REPEATED ||
+        (strcmp(field->name, "text") != 0 && strcmp(field->name, "summary") != 0))
+        return false;
+    return *(const int64_t *)((const char *)message + full->offset) != 0;
+}
+
+/* Without its end, as far as that may be the beginning of a value whose rest was cut off. */
+static void mask_beginning(struct kndl_redact_set *set, struct kndl_slice text,
+                           struct kndl_buf *out)
+{
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_TEXT);
+
+    kndl_buf_reserve(out, text.size + 1);
+    kndl_redact_feed(stream, text, kndl_clock_us(), out);
+    kndl_redact_stream_free(stream);
+}
+
 static void mask_string(struct kndl_redact_set *set, ProtobufCMessage *message,
                         const ProtobufCFieldDescriptor *field, char **string,
                         struct kndl_arena *arena)
@@ -57,6 +82,8 @@ static void mask_string(struct kndl_redact_set *set, ProtobufCMessage *message,
     text = kndl_slice_of(*string);
     if (ends_with(field->name, "_json"))
         kndl_redact_json(set, text, &masked);
+    else if (was_cut(message, field))
+        mask_beginning(set, text, &masked);
     else
         kndl_redact_text(set, text, &masked);
     size_t kept = cut(masked.data, masked.size);

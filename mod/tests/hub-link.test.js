@@ -185,3 +185,65 @@ test('no event carries a NUL or half a character', async () => {
   await host.until(() => host.events().length === 1);
   assert.equal(host.events()[0].text, 'a\ufffdb\ufffdc \\u0000 \u{1f600}');
 });
+
+/* A row of one block, as it goes to the relay, with the bytes of its batch. */
+async function sentRow(content) {
+  const host = await started();
+
+  await host.dispatch('session.append', { door: 'response', uuid: 'u', message: { content } });
+  await host.until(() => host.events().length === 1);
+  const post = host.requests.find((r) => r.path === '/mod/events');
+
+  return {
+    block: host.events()[0].message.content[0] ?? host.events()[0].message,
+    message: host.events()[0].message,
+    bytes: Buffer.byteLength(JSON.stringify(post.body)),
+  };
+}
+
+const RELAY_BYTES_MAX = 512 * 1024;
+
+test('a text that is cut says how long it was, and fits what the relay takes', async () => {
+  for (const piece of ['plain words ', '\u001b[1m', '"\\\n', '漢字', '\u{1f600}']) {
+    const text = piece.repeat(Math.ceil(2000000 / piece.length));
+    const { block, bytes } = await sentRow([{ type: 'text', text }]);
+
+    assert.equal(block.fullBytes, Buffer.byteLength(text));
+    assert.ok(text.startsWith(block.text));
+    assert.ok(Buffer.byteLength(block.text) >= 64 * 1024, piece);
+    assert.ok(bytes <= RELAY_BYTES_MAX, piece);
+    assert.ok(block.text.isWellFormed?.() ?? true);
+  }
+});
+
+test('a text of 256 KiB is whole and says nothing of its length', async () => {
+  const text = 'x'.repeat(256 * 1024);
+  const { block } = await sentRow([{ type: 'text', text }]);
+
+  assert.equal(block.text, text);
+  assert.equal(block.fullBytes, undefined);
+});
+
+test('the texts of one row share its room', async () => {
+  const content = Array.from({ length: 20 }, () => ({ type: 'text', text: 'y'.repeat(100000) }));
+  const { message, bytes } = await sentRow([{ type: 'tool_result', tool_use_id: 't', content }]);
+  const blocks = message.content[0].content;
+
+  assert.equal(blocks[0].text.length, 100000);
+  assert.equal(blocks[0].fullBytes, undefined);
+  assert.deepEqual(blocks[19], { type: 'text', text: '', fullBytes: 100000 });
+  assert.ok(bytes <= RELAY_BYTES_MAX);
+});
+
+test('an input that is too long keeps its short members, and no string of it is cut', async () => {
+  const input = { file_path: '/a', content: 'z'.repeat(1000000), edits: Array(9000).fill(1) };
+  const { block, bytes } = await sentRow([{ type: 'tool_use', id: 't', name: 'Write', input }]);
+
+  assert.deepEqual(block.input, {
+    file_path: '/a',
+    content: '(1000002 bytes)',
+    edits: `(${JSON.stringify(input.edits).length} bytes)`,
+  });
+  assert.equal(block.fullBytes, JSON.stringify(input).length);
+  assert.ok(bytes <= RELAY_BYTES_MAX);
+});

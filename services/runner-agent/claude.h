@@ -129,7 +129,11 @@ void claude_read_event(struct claude_reader *reader, const struct kndl_value *ev
 
 /* ------------------------------------------------------------------------- the transcript */
 
-enum { CLAUDE_LINE_BYTES_MAX = 4 * 1024 * 1024 };
+/* Longer ones are passed over: each is read in one turn of the loop. */
+enum { CLAUDE_LINE_BYTES_MAX = 1024 * 1024, CLAUDE_LINE_VALUES_MAX = 20000 };
+
+/* A line as JSON; -1: it is none, or too long. */
+int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json);
 
 /*
  * Reads one line of a transcript; torn and unknown ones leave `ret_news` empty. The Events' source

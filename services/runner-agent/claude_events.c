@@ -69,6 +69,24 @@ char *claude_cut(const char *text, size_t most, struct kndl_arena *arena, int64_
     return copy;
 }
 
+int64_t claude_missing(const struct kndl_value *holder, const char *text)
+{
+    int64_t full = kndl_json_i64(kndl_json_get(holder, "fullBytes"), 0);
+    int64_t size = (int64_t)strlen(text);
+
+    return full > size && full <= CLAUDE_FULL_BYTES_MAX ? full - size : 0;
+}
+
+char *claude_cut_text(const char *text, int64_t missing, struct kndl_arena *arena,
+                      int64_t *ret_full)
+{
+    char *copy = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, ret_full);
+
+    if (missing > 0)
+        *ret_full = (int64_t)strlen(text) + missing;
+    return copy;
+}
+
 static char *word(const struct kndl_value *value, struct kndl_arena *arena)
 {
     int64_t full;
@@ -383,7 +401,8 @@ static void read_compaction(const struct kndl_value *value, struct kndl_arena *a
     EV1(Event) *event = claude_add_event(news, arena);
 
     kndl__event__v1__compaction__init(compaction);
-    compaction->summary = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &compaction->full_bytes);
+    compaction->summary =
+        claude_cut_text(text, claude_missing(value, text), arena, &compaction->full_bytes);
     event->subagent_id = word(kndl_json_get(value, "agentId"), arena);
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_COMPACTION;
     event->compaction = compaction;

@@ -18,6 +18,7 @@ struct row {
     const char *uuid;
     const char *subagent_id;
     bool is_meta;
+    const struct kndl_value *message; /* of the mod's; it says how long its text was */
     const struct kndl_value *content; /* text or blocks */
 };
 
@@ -51,12 +52,16 @@ static EV1(Event) *
     return event;
 }
 
-/* All text of a row: its string, or its text blocks, a line between. */
-static void append_text(const struct kndl_value *content, struct kndl_buf *out)
+/* All text of a row: its string, which `holder` has, or its text blocks, a line between. How many
+ * bytes of it the mod left out. */
+static int64_t append_text(const struct kndl_value *holder, const struct kndl_value *content,
+                           struct kndl_buf *out)
 {
+    int64_t missing = 0;
+
     if (kndl_json_kind(content) == KNDL_JSON_STRING) {
         kndl_buf_append_text(out, kndl_json_text(content, ""));
-        return;
+        return claude_missing(holder, kndl_json_text(content, ""));
     }
     for (size_t i = 0; i < kndl_json_count(content); i++) {
         const struct kndl_value *block = kndl_json_at(content, i);
@@ -67,22 +72,26 @@ static void append_text(const struct kndl_value *content, struct kndl_buf *out)
             kndl_buf_append_char(out, '\n');
         if (text != NULL)
             kndl_buf_append_text(out, text);
-        else if (strcmp(type, "image") == 0 || strcmp(type, "document") == 0)
+        missing += claude_missing(block, text == NULL ? "" : text);
+        if (text != NULL)
+            continue;
+        if (strcmp(type, "image") == 0 || strcmp(type, "document") == 0)
             kndl_buf_printf(out, "[%s]", type);
     }
+    return missing;
 }
 
 /* ------------------------------------------------------------------------------- prompts */
 
-static void add_prompt(const struct row *row, const char *text, const char *prompt_id,
-                       EV1(Prompt__Origin) origin, struct kndl_arena *arena,
+static void add_prompt(const struct row *row, const char *text, int64_t missing,
+                       const char *prompt_id, EV1(Prompt__Origin) origin, struct kndl_arena *arena,
                        struct claude_news *news)
 {
     EV1(Prompt) *prompt = kndl_arena_alloc(arena, sizeof *prompt);
     EV1(Event) *event = next_event(row, arena, news);
 
     kndl__event__v1__prompt__init(prompt);
-    prompt->text = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &prompt->full_bytes);
+    prompt->text = claude_cut_text(text, missing, arena, &prompt->full_bytes);
     prompt->prompt_id = kndl_arena_copy(arena, prompt_id);
     prompt->origin = origin;
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_PROMPT;
@@ -130,8 +139,8 @@ static void read_prompt(struct claude_reader *reader, const struct row *row,
     bool is_ours =
         strcmp(row->origin, "plugin") == 0 && strcmp(row->plugin, "hub-link-commands") == 0;
     const char *prompt_id = "";
+    int64_t missing = append_text(row->message, row->content, &text);
 
-    append_text(row->content, &text);
     if ((is_ours || was_typed) && row->subagent_id[0] == '\0')
         prompt_id = prompt_of_row(reader, row, kndl_buf_text(&text), was_typed);
     /* Whatever runs in the Sandbox can post a row that looks like ours: what nobody queued through
@@ -140,7 +149,7 @@ static void read_prompt(struct claude_reader *reader, const struct row *row,
         origin = KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_PERSON;
     else if (is_ours || was_typed)
         origin = KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_TERMINAL;
-    add_prompt(row, kndl_buf_text(&text), prompt_id, origin, arena, news);
+    add_prompt(row, kndl_buf_text(&text), missing, prompt_id, origin, arena, news);
     if (prompt_id[0] != '\0') {
         free(reader->started_prompt);
         reader->started_prompt = kndl_strdup(prompt_id);
@@ -153,7 +162,7 @@ static void remember_queued(struct claude_reader *reader, const struct row *row)
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
     char **place = &reader->queued[reader->queued_at++ % CLAUDE_STEERS_MAX];
 
-    append_text(row->content, &text);
+    (void)append_text(row->message, row->content, &text);
     free(*place);
     *place = text.size > CLAUDE_TEXT_BYTES_MAX ? NULL : kndl_buf_take(&text);
 }
@@ -164,10 +173,11 @@ static void read_delivery(struct claude_reader *reader, const struct row *row,
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
     const char *said;
+    int64_t missing;
 
     if (strcmp(row->origin, "composer") != 0 && strcmp(row->origin, "human") != 0)
         return;
-    append_text(row->content, &text);
+    missing = append_text(row->message, row->content, &text);
     said = kndl_buf_text(&text);
     for (size_t i = 0; i < CLAUDE_STEERS_MAX; i++) {
         const char *queued = reader->queued[i];
@@ -175,14 +185,18 @@ static void read_delivery(struct claude_reader *reader, const struct row *row,
         if (queued != NULL && queued[0] != '\0' && strstr(kndl_buf_text(&text), queued) != NULL)
             said = queued;
     }
-    add_prompt(row, said, "", KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_STEER, arena, news);
+    if (said != kndl_buf_text(&text))
+        missing = 0;
+    add_prompt(row, said, missing, "", KNDL__EVENT__V1__PROMPT__ORIGIN__ORIGIN_STEER, arena, news);
 }
 
 /* ----------------------------------------------------------------------------- responses */
 
-static void add_text(struct claude_reader *reader, const struct row *row, const char *text,
-                     struct kndl_arena *arena, struct claude_news *news)
+static void add_text(struct claude_reader *reader, const struct row *row,
+                     const struct kndl_value *block, struct kndl_arena *arena,
+                     struct claude_news *news)
 {
+    const char *text = kndl_json_text(kndl_json_get(block, "text"), "");
     EV1(Text) * said;
     EV1(Event) * event;
 
@@ -192,15 +206,17 @@ static void add_text(struct claude_reader *reader, const struct row *row, const 
     kndl__event__v1__text__init(said);
     said->block_id = kndl_arena_copy(
         arena, reader->links.match_block(reader->links.data, row->subagent_id, CLAUDE_TEXT, ""));
-    said->text = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &said->full_bytes);
+    said->text = claude_cut_text(text, claude_missing(block, text), arena, &said->full_bytes);
     event = next_event(row, arena, news);
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
     event->text = said;
 }
 
-static void add_thinking(struct claude_reader *reader, const struct row *row, const char *text,
-                         struct kndl_arena *arena, struct claude_news *news)
+static void add_thinking(struct claude_reader *reader, const struct row *row,
+                         const struct kndl_value *block, struct kndl_arena *arena,
+                         struct claude_news *news)
 {
+    const char *text = kndl_json_text(kndl_json_get(block, "thinking"), "");
     const char *block_id =
         reader->links.match_block(reader->links.data, row->subagent_id, CLAUDE_THINKING, "");
     EV1(Thinking) * thought;
@@ -211,7 +227,7 @@ static void add_thinking(struct claude_reader *reader, const struct row *row, co
     thought = kndl_arena_alloc(arena, sizeof *thought);
     kndl__event__v1__thinking__init(thought);
     thought->block_id = kndl_arena_copy(arena, block_id);
-    thought->text = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &thought->full_bytes);
+    thought->text = claude_cut_text(text, claude_missing(block, text), arena, &thought->full_bytes);
     event = next_event(row, arena, news);
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
     event->thinking = thought;
@@ -262,6 +278,8 @@ static void add_tool_call(struct claude_reader *reader, const struct row *row,
         kndl_json_dump(kndl_json_get(block, "input"), &input);
     else
         kndl_buf_append_text(&input, "{}");
+    if (claude_missing(block, kndl_buf_text(&input)) > 0)
+        call->full_bytes = kndl_json_i64(kndl_json_get(block, "fullBytes"), 0);
     if (input.size > CLAUDE_TEXT_BYTES_MAX) {
         call->full_bytes = (int64_t)input.size;
         kndl_buf_clear(&input);
@@ -303,10 +321,9 @@ static void read_response(struct claude_reader *reader, const struct row *row,
         if (strcmp(type, "text") == 0 && strcmp(row->model, "<synthetic>") == 0)
             add_api_error(reader, row, text, arena, news);
         else if (strcmp(type, "text") == 0)
-            add_text(reader, row, text, arena, news);
+            add_text(reader, row, block, arena, news);
         else if (strcmp(type, "thinking") == 0)
-            add_thinking(reader, row, kndl_json_text(kndl_json_get(block, "thinking"), ""), arena,
-                         news);
+            add_thinking(reader, row, block, arena, news);
         else if (strcmp(type, "tool_use") == 0)
             add_tool_call(reader, row, block, arena, news);
     }
@@ -320,17 +337,16 @@ static void read_tool_results(const struct row *row, struct kndl_arena *arena,
         const struct kndl_value *block = kndl_json_at(row->content, i);
         EV1(ToolResult) * result;
         EV1(Event) * event;
-        int64_t full;
+        int64_t full, missing;
 
         if (strcmp(kndl_json_text(kndl_json_get(block, "type"), ""), "tool_result") != 0)
             continue;
-        append_text(kndl_json_get(block, "content"), &text);
+        missing = append_text(block, kndl_json_get(block, "content"), &text);
         result = kndl_arena_alloc(arena, sizeof *result);
         kndl__event__v1__tool_result__init(result);
         result->tool_use_id = claude_cut(kndl_json_text(kndl_json_get(block, "tool_use_id"), ""),
                                          CLAUDE_WORD_BYTES_MAX, arena, &full);
-        result->text =
-            claude_cut(kndl_buf_text(&text), CLAUDE_TEXT_BYTES_MAX, arena, &result->full_bytes);
+        result->text = claude_cut_text(kndl_buf_text(&text), missing, arena, &result->full_bytes);
         result->is_error = kndl_json_bool(kndl_json_get(block, "is_error"), false);
         event = next_event(row, arena, news);
         event->kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT;
@@ -344,14 +360,14 @@ static void read_compaction(const struct row *row, struct kndl_arena *arena,
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
     EV1(Compaction) * compaction;
     EV1(Event) * event;
+    int64_t missing = append_text(row->message, row->content, &text);
 
-    append_text(row->content, &text);
     if (text.size == 0)
         return; /* the boundary, which has no words */
     compaction = kndl_arena_alloc(arena, sizeof *compaction);
     kndl__event__v1__compaction__init(compaction);
     compaction->summary =
-        claude_cut(kndl_buf_text(&text), CLAUDE_TEXT_BYTES_MAX, arena, &compaction->full_bytes);
+        claude_cut_text(kndl_buf_text(&text), missing, arena, &compaction->full_bytes);
     event = next_event(row, arena, news);
     event->kind_case = KNDL__EVENT__V1__EVENT__KIND_COMPACTION;
     event->compaction = compaction;
@@ -395,6 +411,7 @@ void claude_read_row(struct claude_reader *reader, const struct kndl_value *valu
         .uuid = claude_is_uuid(uuid) ? uuid : "",
         .subagent_id = short_word(kndl_json_get(value, "agentId")),
         .is_meta = kndl_json_bool(kndl_json_get(message, "isMeta"), false),
+        .message = message,
         .content = kndl_json_get(message, "content"),
     };
 
@@ -430,6 +447,12 @@ static const char *door_of(const struct kndl_value *line, const struct kndl_valu
                : "prompt";
 }
 
+int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json)
+{
+    return kndl_json_parse_some(line, CLAUDE_LINE_BYTES_MAX, CLAUDE_LINE_VALUES_MAX, ret_json,
+                                NULL);
+}
+
 void claude_read_line(struct claude_reader *reader, struct kndl_slice line, const char *subagent_id,
                       struct kndl_arena *arena, struct claude_news *ret_news)
 {
@@ -438,7 +461,7 @@ void claude_read_line(struct claude_reader *reader, struct kndl_slice line, cons
     struct row row;
 
     *ret_news = (struct claude_news){.turn_id = "", .prompt_id = "", .question_id = ""};
-    if (kndl_json_parse(line, CLAUDE_LINE_BYTES_MAX, &json, NULL) < 0)
+    if (claude_parse_line(line, &json) < 0)
         return;
     root = kndl_json_root(json);
     origin = kndl_json_get(root, "origin");

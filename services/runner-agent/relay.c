@@ -3,10 +3,12 @@
 #include "relay.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/loop.h"
@@ -36,6 +38,7 @@ struct relay {
     uint8_t hash[KNDL_HASH_BYTES];
     bool has_token;
     bool is_ready;
+    struct budget budget;
     struct relay_held *held;
     size_t held_count;
 };
@@ -45,16 +48,24 @@ static const struct kndl_web_header json_type[] = {
     {"cache-control", "no-store"},
     {NULL, NULL},
 };
-static const struct kndl_web_header come_again[] = {{"retry-after", "1"}, {NULL, NULL}};
 
 static void answer_text(struct kndl_web_request *request, int status, const char *text)
 {
     kndl_web_answer(request, status, json_type, kndl_slice_of(text));
 }
 
+static void answer_after(struct kndl_web_request *request, int seconds)
+{
+    char text[16];
+    const struct kndl_web_header headers[] = {{"retry-after", text}, {NULL, NULL}};
+
+    (void)snprintf(text, sizeof text, "%d", seconds);
+    kndl_web_answer(request, 503, headers, (struct kndl_slice){0});
+}
+
 static void answer_again(struct kndl_web_request *request)
 {
-    kndl_web_answer(request, 503, come_again, (struct kndl_slice){0});
+    answer_after(request, 1);
 }
 
 /* ---------------------------------------------------------------------------- held requests */
@@ -177,21 +188,14 @@ void relay_wake(struct relay *relay)
 
 static void look_again(void *data)
 {
-    relay_wake(data);
+    struct relay *relay = data;
+
+    if (budget_is_long_over(&relay->budget, kndl_clock_ms()))
+        relay->options.on_slowed(relay->options.data);
+    relay_wake(relay);
 }
 
 /* --------------------------------------------------------------------------------- routes */
-
-static struct kndl_json *parse_body(struct kndl_web_request *request)
-{
-    struct kndl_json *json;
-    struct kndl_error err = {0};
-
-    if (kndl_json_parse(kndl_web_body(request), RELAY_BODY_BYTES_MAX, &json, &err) == 0)
-        return json;
-    kndl_web_answer(request, 400, NULL, (struct kndl_slice){0});
-    return NULL;
-}
 
 static void refuse_body(struct relay *relay, struct kndl_web_request *request,
                         const struct kndl_error *err)
@@ -201,9 +205,30 @@ static void refuse_body(struct relay *relay, struct kndl_web_request *request,
     kndl_web_answer(request, 400, NULL, (struct kndl_slice){0});
 }
 
+/* Within the Sandbox's share of the loop; NULL: it was answered. */
+static struct kndl_json *parse_body(struct relay *relay, struct kndl_web_request *request)
+{
+    struct kndl_slice body = kndl_web_body(request);
+    struct kndl_json *json;
+    struct kndl_error err = {0};
+    int again_s;
+
+    if (!budget_allows(&relay->budget, kndl_clock_ms(), &again_s)) {
+        answer_after(request, again_s);
+        return NULL;
+    }
+    if (kndl_json_parse_some(body, RELAY_BODY_BYTES_MAX, RELAY_VALUES_MAX, &json, &err) < 0) {
+        budget_spend(&relay->budget, body.size, RELAY_VALUES_MAX);
+        refuse_body(relay, request, &err);
+        return NULL;
+    }
+    budget_spend(&relay->budget, body.size, kndl_json_value_count(json));
+    return json;
+}
+
 static void take_hello(struct relay *relay, struct kndl_web_request *request)
 {
-    struct kndl_json *json = parse_body(request);
+    struct kndl_json *json = parse_body(relay, request);
     struct claude_hello hello;
     struct kndl_error err = {0};
 
@@ -218,10 +243,23 @@ static void take_hello(struct relay *relay, struct kndl_web_request *request)
     kndl_json_free(json);
 }
 
+/* Pieces of text as it streams are no Events. */
+static size_t count_events(const struct kndl_value *events)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < kndl_json_count(events); i++) {
+        const struct kndl_value *type = kndl_json_get(kndl_json_at(events, i), "type");
+
+        count += strcmp(kndl_json_text(type, ""), "delta") != 0;
+    }
+    return count;
+}
+
 static void take_batch(struct relay *relay, struct kndl_web_request *request)
 {
     int64_t received_us = kndl_web_received_us(request);
-    struct kndl_json *json = parse_body(request);
+    struct kndl_json *json = parse_body(relay, request);
     struct claude_batch batch;
     struct relay_held *held;
     struct kndl_error err = {0};
@@ -235,6 +273,7 @@ static void take_batch(struct relay *relay, struct kndl_web_request *request)
                  KNDL_U64("first", batch.first), KNDL_U64("count", kndl_json_count(batch.events)),
                  KNDL_I64("received_us", received_us));
         held->what = BATCH;
+        budget_spend_events(&relay->budget, count_events(batch.events));
         relay->options.on_batch(relay->options.data, held, &batch, received_us);
     }
     kndl_json_free(json);
@@ -242,7 +281,7 @@ static void take_batch(struct relay *relay, struct kndl_web_request *request)
 
 static void take_result(struct relay *relay, struct kndl_web_request *request)
 {
-    struct kndl_json *json = parse_body(request);
+    struct kndl_json *json = parse_body(relay, request);
     struct claude_result result;
     struct kndl_error err = {0};
 
@@ -365,6 +404,7 @@ int relay_open(const struct relay_options *options, struct relay **ret_relay,
         return -1;
     }
     relay->session_id = kndl_strdup(options->session_id);
+    budget_init(&relay->budget, kndl_clock_ms());
     relay->sweep = kndl_timer_new(options->loop, look_again, relay);
     kndl_timer_start(relay->sweep, SWEEP_MS, SWEEP_MS);
     *ret_relay = relay;

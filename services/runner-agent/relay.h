@@ -14,7 +14,9 @@
  *   POST /mod/results            {command, started|drop|result|error}    200
  *   GET  /mod/answers/<question> waits up to 25 s                        200 {answers}, 204, 410
  *
- * 400 and 413 are for what cannot be read; everything else the mod tries again.
+ * 400 and 413 are for what cannot be read; everything else the mod tries again. A Sandbox that
+ * posts more than its share of the loop (budget.h) gets 503 with Retry-After, before its body is
+ * parsed: the mod keeps its batch.
  * Belongs to the loop's thread. Whatever comes in is foreign.
  */
 
@@ -31,8 +33,9 @@ struct relay;
 struct relay_held;
 
 enum {
-    RELAY_BODY_BYTES_MAX = 4 * 1024 * 1024,
-    RELAY_BODIES_BYTES_MAX = 4 * RELAY_BODY_BYTES_MAX, /* of one Sandbox at once, else 503 */
+    RELAY_BODY_BYTES_MAX = 512 * 1024,
+    RELAY_VALUES_MAX = 10000, /* of one body: with the bytes, some 10 ms of the loop */
+    RELAY_BODIES_BYTES_MAX = 2 * RELAY_BODY_BYTES_MAX, /* of one Sandbox at once, else 503 */
     RELAY_POLL_MS = 25 * 1000,
 };
 
@@ -46,6 +49,8 @@ struct relay_options {
     void (*on_batch)(void *data, struct relay_held *held, const struct claude_batch *batch,
                      int64_t received_us);
     void (*on_result)(void *data, const struct claude_result *result);
+    /* It has posted more than its share for seconds; what it says comes late, and is not lost. */
+    void (*on_slowed)(void *data);
     /* Appends the first order over `after`; 0: none. ret_id is its id, for the log. */
     int64_t (*fetch_order)(void *data, int64_t after, struct kndl_buf *out, const char **ret_id);
     enum answer_state (*look_answer)(void *data, const char *question_id, struct kndl_buf *out);

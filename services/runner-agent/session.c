@@ -81,6 +81,8 @@ void session_forget(struct session *session)
     session->is_forgotten = true;
     asks_free(kndl_steal(&session->asks));
     hub_drop(kndl_steal(&session->waits_ask));
+    session_drop_tail(session);
+    free(kndl_steal(&session->subagents));
     relay_close(kndl_steal(&session->relay));
     tmux_free(kndl_steal(&session->tmux));
     kndl_timer_free(kndl_steal(&session->timer));

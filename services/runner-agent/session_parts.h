@@ -109,7 +109,9 @@ struct session {
     const char *waits_told;    /* the code that sessions was told last; "": it does not wait */
     struct hub_ask *waits_ask; /* the report that is out */
 
-    struct asks *asks; /* that the Hub has not answered */
+    struct asks *asks;           /* that the Hub has not answered */
+    struct session_tail *tail;   /* of a transcript, while it is read: session_tail.c */
+    struct subagents *subagents; /* whose transcripts come next: session_transcript.c */
     struct session_end end;
     struct run_file ended_state;
 };
@@ -219,6 +221,15 @@ void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cau
                      const char *reason_code, const char *reason);
 /* An earlier process had stopped all of it: only the report is left. */
 void session_report_ended(struct session *session);
+
+/* --- session_tail.c */
+
+/* Spools the lines of a transcript's end that are not known yet, a few in each turn of the loop;
+ * then calls `then`, later. Bytes are copied. The Session's timer is this one's meanwhile. */
+void session_take_tail(struct session *session, struct kndl_slice bytes, bool is_whole,
+                       const char *subagent_id, void (*then)(struct session *session));
+/* Stops that, without a call. */
+void session_drop_tail(struct session *session);
 
 /* --- session_transcript.c */
 

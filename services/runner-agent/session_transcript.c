@@ -1,8 +1,7 @@
 /*
  * What the mod could not send any more: the end of Claude Code's transcript, from the last row that
  * is known on, and then the same of each Subagent's. Read after every end; after a commanded one
- * there is nothing new. Foreign bytes: read with limits, and lines that are torn or of no known
- * kind are passed over.
+ * there is nothing new. What the bytes say: session_tail.c.
  */
 
 #include "session_parts.h"
@@ -12,9 +11,7 @@
 #include <string.h>
 
 #include "guest_file.h"
-#include "kndl/log.h"
 #include "kndl/mem.h"
-#include "tail_lines.h"
 
 /* Rows of a run that died are near the end; older ones have long been stored. */
 enum {
@@ -23,63 +20,6 @@ enum {
     SUBAGENTS_MAX = 32, /* newest first would be better, but their order is nobody's */
     SUBAGENT_ID_CHARS_MAX = 64,
 };
-
-static bool is_known(const struct session *session, const char *source_id)
-{
-    const Kndl__Runner__V1__StartRunRequest *start = session->start;
-
-    if (spool_has_source(session->spool, source_id))
-        return true;
-    for (size_t i = 0; i < start->n_stored_source_ids; i++)
-        if (strcmp(start->stored_source_ids[i], source_id) == 0)
-            return true;
-    return false;
-}
-
-/* The row's own id, without making Events of it. */
-static bool line_is_known(const struct session *session, struct kndl_slice line)
-{
-    struct kndl_json *json;
-    const char *uuid;
-    bool known;
-
-    if (kndl_json_parse(line, CLAUDE_LINE_BYTES_MAX, &json, NULL) < 0)
-        return false;
-    uuid = kndl_json_text(kndl_json_get(kndl_json_root(json), "uuid"), "");
-    known = claude_is_uuid(uuid) && is_known(session, uuid);
-    kndl_json_free(json);
-    return known;
-}
-
-static void spool_line(struct session *session, struct kndl_slice line, const char *subagent_id)
-{
-    struct claude_news news;
-
-    kndl_arena_reset(session->arena);
-    claude_read_line(session->reader, line, subagent_id, session->arena, &news);
-    if (news.count > 0 && !is_known(session, news.events[0]->source_id))
-        session_spool(session, news.events, news.count);
-}
-
-static void take_tail(struct session *session, struct kndl_slice bytes, bool is_whole,
-                      const char *subagent_id)
-{
-    struct tail_lines *lines = kndl_new0(struct tail_lines);
-    size_t first, taken = 0;
-
-    tail_lines_find(bytes, is_whole, lines);
-    for (first = lines->count; first > 0; first--)
-        if (line_is_known(session, lines->list[first - 1]))
-            break;
-    /* Nothing known in a conversation that went on before this run: better nothing than twice. */
-    if (first > 0 || !session->is_resumed)
-        for (size_t i = first; i < lines->count; i++, taken++)
-            spool_line(session, lines->list[i], subagent_id);
-    if (taken > 0)
-        kndl_log(KNDL_INFO, "read from the transcript", KNDL_STR("session", session->id),
-                 KNDL_U64("lines", taken));
-    free(lines);
-}
 
 /* The folder is the Session's; what lies beneath it may be anything. */
 static struct guest_place config_place(const struct session *session, struct kndl_buf *directory)
@@ -117,6 +57,14 @@ static void subagent_path(const struct session *session, const char *file, struc
                     file);
 }
 
+static void subagent_taken(struct session *session)
+{
+    struct subagents *subagents = kndl_steal(&session->subagents);
+
+    subagents->at++;
+    read_next_subagent(subagents);
+}
+
 static void subagent_read(void *data, const struct sandbox_answer *answer, struct kndl_slice bytes,
                           uint64_t size)
 {
@@ -127,10 +75,12 @@ static void subagent_read(void *data, const struct sandbox_answer *answer, struc
         free(subagents);
         return;
     }
+    session->subagents = subagents;
     if (answer->err.code == KNDL_OK)
-        take_tail(session, bytes, size <= SUBAGENT_TAIL_BYTES_MAX, subagents->ids[subagents->at]);
-    subagents->at++;
-    read_next_subagent(subagents);
+        session_take_tail(session, bytes, size <= SUBAGENT_TAIL_BYTES_MAX,
+                          subagents->ids[subagents->at], subagent_taken);
+    else
+        subagent_taken(session);
 }
 
 static void read_next_subagent(struct subagents *subagents)
@@ -208,8 +158,9 @@ static void tail_read(void *data, const struct sandbox_answer *answer, struct kn
     if (!session_leave(session))
         return;
     if (answer->err.code == KNDL_OK)
-        take_tail(session, bytes, size <= TAIL_BYTES_MAX, "");
-    list_subagents(session);
+        session_take_tail(session, bytes, size <= TAIL_BYTES_MAX, "", list_subagents);
+    else
+        list_subagents(session);
 }
 
 static void read_transcript(struct session *session, uint64_t offset, size_t most, guest_read_fn fn)

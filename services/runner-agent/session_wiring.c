@@ -184,6 +184,13 @@ static void on_result(void *data, const struct claude_result *result)
     orders_result(session->orders, result);
 }
 
+static void on_slowed(void *data)
+{
+    session_note(data, "output_slowed",
+                 "More happens in this Session than its Runner takes at once: it comes late, and "
+                 "nothing is missing.");
+}
+
 static int64_t fetch_order(void *data, int64_t after, struct kndl_buf *out, const char **ret_id)
 {
     struct session *session = data;
@@ -206,6 +213,7 @@ int session_open_relay(struct session *session, struct kndl_error *err)
         .on_hello = on_hello,
         .on_batch = session_take_batch,
         .on_result = on_result,
+        .on_slowed = on_slowed,
         .fetch_order = fetch_order,
         .look_answer = look_answer,
         .data = session,

@@ -22,12 +22,18 @@ struct kndl_json;  /* a document */
 struct kndl_value; /* one value in it; NULL stands for "not there" in all readers below */
 
 /*
- * Depth at most 64, duplicate keys and NUL in strings refused, size at most `most` bytes. Fails
- * with KNDL_INVALID_ARGUMENT, saying where.
+ * Depth at most 64, at most 200,000 values, duplicate keys and NUL in strings refused, size at most
+ * `most` bytes. Fails with KNDL_INVALID_ARGUMENT, saying where.
  */
 int kndl_json_parse(struct kndl_slice text, size_t most, struct kndl_json **ret_json,
                     struct kndl_error *err);
+/* The same with fewer values than the 200,000 of every document: each one costs some 50 times as
+ * much to read as a byte of text. */
+int kndl_json_parse_some(struct kndl_slice text, size_t most, size_t values_most,
+                         struct kndl_json **ret_json, struct kndl_error *err);
 void kndl_json_free(struct kndl_json *json);
+/* About how many values the document has, and never fewer. */
+size_t kndl_json_value_count(const struct kndl_json *json);
 const struct kndl_value *kndl_json_root(const struct kndl_json *json);
 
 enum kndl_json_kind {

@@ -152,10 +152,25 @@ static void strings_are_escaped(void **state)
     kndl_buf_done(&out);
 }
 
+static void a_reader_may_take_fewer_values_than_a_document_has(void **state)
+{
+    struct kndl_slice text = kndl_slice_of("{\"a\":[1,2,3]}");
+    struct kndl_json *json;
+    struct kndl_error err = {0};
+
+    (void)state;
+    assert_int_equal(kndl_json_parse_some(text, 100, 4, &json, &err), -1);
+    assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
+    assert_int_equal(kndl_json_parse_some(text, 100, 5, &json, &err), 0);
+    assert_int_equal(kndl_json_value_count(json), 5);
+    kndl_json_free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read_by_kind),
+        cmocka_unit_test(a_reader_may_take_fewer_values_than_a_document_has),
         cmocka_unit_test(what_is_absent_or_of_another_kind_is_the_fallback),
         cmocka_unit_test(members_keep_the_order_of_the_document),
         cmocka_unit_test(a_dump_is_compact),

@@ -8,7 +8,8 @@
  *
  * A text longer than KNDL_REDACT_FIELD_BYTES_MAX is masked whole, then cut at a character's edge;
  * an int64 field `full_bytes` beside it, if there is one and it is 0, then says how many bytes
- * the masked text had.
+ * the masked text had. Where it is not 0, the message's `text` or `summary` was cut before it came
+ * here: its end, as far as that may be the beginning of a value, is left out.
  *
  * A Delta's `text` is a piece of a stream: whoever feeds that stream takes the text out of the
  * message first and puts the stream's output in afterwards.

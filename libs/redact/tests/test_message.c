@@ -151,6 +151,38 @@ static void a_long_text_is_masked_whole_and_then_cut(void **unused)
     kndl_arena_free(arena);
 }
 
+static void rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value(void **unused)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+    struct kndl_redact_set *set = set_of("123456", "abcdef");
+    V1(ToolResult) result = KNDL__EVENT__V1__TOOL_RESULT__INIT;
+    V1(ToolCall) call = KNDL__EVENT__V1__TOOL_CALL__INIT;
+
+    (void)unused;
+    result.text = (char *)"123456 and abcde";
+    result.full_bytes = 1000;
+    kndl_redact_message(set, &result.base, arena);
+    assert_string_equal(result.text, "****** and ");
+    assert_int_equal(result.full_bytes, 1000);
+
+    result.text = (char *)"abcd";
+    kndl_redact_message(set, &result.base, arena);
+    assert_string_equal(result.text, "");
+
+    result.text = (char *)"all of abcde";
+    result.full_bytes = 0;
+    kndl_redact_message(set, &result.base, arena);
+    assert_string_equal(result.text, "all of abcde");
+
+    call.name = (char *)"abcde"; /* whole: its input alone was made shorter */
+    call.input_json = (char *)"{}";
+    call.full_bytes = 1000;
+    kndl_redact_message(set, &call.base, arena);
+    assert_string_equal(call.name, "abcde");
+    kndl_redact_set_unref(set);
+    kndl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +192,7 @@ int main(void)
         cmocka_unit_test(rd_01_every_string_of_an_event_is_masked_but_handles),
         cmocka_unit_test(repeated_strings_and_inner_messages_are_masked),
         cmocka_unit_test(a_long_text_is_masked_whole_and_then_cut),
+        cmocka_unit_test(rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value),
     };
     return cmocka_run_group_tests_name("redact message", tests, NULL, NULL);
 }

@@ -13,9 +13,16 @@
  */
 
 const VERSION = 1;
-const BATCH_EVENTS_MAX = 500;
-const BATCH_CHARS_MAX = 512 * 1024;
-const TEXT_CHARS_MAX = 512 * 1024; // longer strings are cut; nobody is shown that much
+/* The relay takes 512 KiB and 10,000 values at once, so that it never keeps other Sandboxes waiting. */
+const BATCH_EVENTS_MAX = 200;
+const BATCH_BYTES_MAX = 400 * 1024;
+const ROW_BYTES_MAX = 400 * 1024; // of a row's texts, as JSON: nobody is shown more than 64 KiB of one
+const INPUT_VALUES_MAX = 4000;
+const MEMBER_BYTES_MAX = 2048; // of an input that is too long as a whole
+const MEMBER_VALUES_MAX = 100;
+const MEMBERS_MAX = 64;
+const NAME_CHARS_MAX = 256;
+const DELTA_CHARS_MAX = 32 * 1024; // to which pieces of a block join
 const RETRY_MS_MAX = 1000;
 
 const epoch = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
@@ -56,7 +63,8 @@ function emitDelta(fields) {
     last.turnId === fields.turnId &&
     last.agentId === fields.agentId &&
     last.step === fields.step &&
-    last.index === fields.index
+    last.index === fields.index &&
+    last.text.length < DELTA_CHARS_MAX
   ) {
     last.text += fields.text;
     return;
@@ -81,15 +89,16 @@ function toJson(event) {
 /* The next events to send: a few hundred, and no more text than the relay likes in one piece. */
 function nextBatch() {
   const batch = [];
-  let chars = 0;
+  let bytes = 0;
 
   for (const event of queue) {
     const text = toJson(event);
+    const more = bytesOf(text);
 
     if (batch.length === batchMost) break;
-    if (batch.length > 0 && chars + text.length > BATCH_CHARS_MAX) break;
+    if (batch.length > 0 && bytes + more > BATCH_BYTES_MAX) break;
     batch.push(text);
-    chars += text.length;
+    bytes += more;
     sent = Math.max(sent, event.m);
   }
   return { first: queue[0].m, last: queue[0].m + batch.length - 1, events: batch };
@@ -158,42 +167,118 @@ async function send($) {
   }
 }
 
-/* A string as it is, or its beginning. */
-function cut(text) {
-  if (typeof text !== 'string' || text.length <= TEXT_CHARS_MAX) return text;
-  return text.slice(0, TEXT_CHARS_MAX);
+/* Bytes of a UTF-16 unit in UTF-8; a half of a surrogate pair has two of the pair's four. */
+function unitBytes(unit) {
+  if (unit < 0x80) return 1;
+  return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+}
+
+/* The same within a string of JSON. */
+function unitJsonBytes(unit) {
+  if (unit < 0x20) return unit === 9 || unit === 10 || unit === 13 ? 2 : 6;
+  return unit === 0x22 || unit === 0x5c ? 2 : unitBytes(unit);
+}
+
+function bytesOf(text) {
+  let bytes = 0;
+
+  for (let i = 0; i < text.length; i++) bytes += unitBytes(text.charCodeAt(i));
+  return bytes;
+}
+
+const newRoom = () => ({ bytes: ROW_BYTES_MAX });
+
+/* As much of a text as there is room for in its row, and how long it was if that is not all. */
+function cut(text, room) {
+  let end = 0;
+
+  if (typeof text !== 'string') return { text };
+  for (; end < text.length; end++) {
+    const bytes = unitJsonBytes(text.charCodeAt(end));
+
+    if (bytes > room.bytes) break;
+    room.bytes -= bytes;
+  }
+  if (end === text.length) return { text };
+  if (end > 0 && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
+  room.bytes = 0; // what follows would not look as if it went on from here
+  return { text: text.slice(0, end), fullBytes: bytesOf(text) };
+}
+
+function countValues(value) {
+  if (value === null || typeof value !== 'object') return 1;
+  return Object.values(value).reduce((count, member) => count + countValues(member), 1);
+}
+
+/*
+ * An input that is too long: its long members are left out, with their lengths in their place.
+ * Never a cut string, for the cut could go through a value to be masked.
+ */
+function shortInput(input) {
+  const members = Array.isArray(input) ? [] : Object.entries(input);
+
+  return Object.fromEntries(
+    members
+      .filter(([name]) => name.length <= NAME_CHARS_MAX)
+      .slice(0, MEMBERS_MAX)
+      .map(([name, value]) => {
+        const bytes = bytesOf(JSON.stringify(value) ?? '');
+        const isLong = bytes > MEMBER_BYTES_MAX || countValues(value) > MEMBER_VALUES_MAX;
+
+        return [name, isLong ? `(${bytes} bytes)` : value];
+      }),
+  );
+}
+
+function plainInput(input, room) {
+  if (input === null || typeof input !== 'object') return { input };
+  const bytes = bytesOf(JSON.stringify(input));
+
+  if (bytes <= room.bytes && countValues(input) <= INPUT_VALUES_MAX) {
+    room.bytes -= bytes;
+    return { input };
+  }
+  return { input: shortInput(input), fullBytes: bytes };
 }
 
 /* A block of a row, without the bytes of pictures and documents, which are no text to show. */
-function plainBlock(block) {
+function plainBlock(block, room) {
   if (block === null || typeof block !== 'object') return block;
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: cut(block.text) };
-    case 'thinking':
-      return { type: 'thinking', thinking: cut(block.thinking) };
+      return { type: 'text', ...cut(block.text, room) };
+    case 'thinking': {
+      const { text, fullBytes } = cut(block.thinking, room);
+
+      return { type: 'thinking', thinking: text, fullBytes };
+    }
     case 'tool_use':
-      return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
+      return { type: 'tool_use', id: block.id, name: block.name, ...plainInput(block.input, room) };
     case 'tool_result':
       return {
         type: 'tool_result',
         tool_use_id: block.tool_use_id,
         is_error: block.is_error === true,
-        content: Array.isArray(block.content) ? block.content.map(plainBlock) : cut(block.content),
+        ...plainContent(block.content, room),
       };
     default:
       return { type: block.type };
   }
 }
 
-function plainMessage(message) {
-  const content = message?.content;
+function plainContent(content, room) {
+  if (Array.isArray(content)) return { content: content.map((block) => plainBlock(block, room)) };
+  const { text, fullBytes } = cut(content, room);
 
+  return { content: text, fullBytes };
+}
+
+function plainMessage(message) {
   return {
     type: message?.type,
     name: message?.name,
     isMeta: message?.isMeta,
-    content: Array.isArray(content) ? content.map(plainBlock) : cut(content),
+    ...plainContent(message?.content, newRoom()),
   };
 }
 
@@ -262,7 +347,7 @@ async function onTurnStart($, e, next) {
   emit('turn.start', {
     turnId: e.turnId,
     agentId: e.agentId,
-    text: e.agentId === undefined ? cut(e.text) : undefined,
+    text: e.agentId === undefined ? cut(e.text, newRoom()).text : undefined,
   });
   return next(e);
 }
@@ -343,7 +428,7 @@ async function onAgentSpawn($, e, next) {
       parentAgentId: e.parentAgentId,
       toolUseId: e.tool_use_id,
       subagentType: e.subagentType,
-      description: cut(e.description),
+      description: cut(e.description, newRoom()).text,
     });
   return result;
 }
@@ -359,7 +444,9 @@ async function onStopFailure($, e, next) {
 }
 
 async function onPostCompact($, e, next) {
-  if (!summaryCame) emit('compaction', { agentId: e.agent_id, summary: cut(e.compact_summary) });
+  const { text, fullBytes } = cut(e.compact_summary, newRoom());
+
+  if (!summaryCame) emit('compaction', { agentId: e.agent_id, summary: text, fullBytes });
   summaryCame = false;
   return next(e);
 }

@@ -302,6 +302,42 @@ static void a_long_text_is_cut_at_a_characters_edge_and_says_its_length(void **u
     tear_down(&f);
 }
 
+static void a_text_that_the_mod_cut_says_how_long_it_was(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    read_event(&f, "{\"type\":\"session.append\",\"door\":\"response\",\"message\":{\"content\":["
+                   "{\"type\":\"text\",\"text\":\"abc\",\"fullBytes\":5000000},"
+                   "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Write\","
+                   "\"input\":{\"a\":\"(9 bytes)\"},\"fullBytes\":6000000}]}}");
+    assert_string_equal(f.events[0]->text->text, "abc");
+    assert_int_equal(f.events[0]->text->full_bytes, 5000000);
+    assert_int_equal(f.events[1]->tool_call->full_bytes, 6000000);
+    read_event(&f,
+               "{\"type\":\"session.append\",\"door\":\"tool-result\",\"message\":{\"content\":["
+               "{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":["
+               "{\"type\":\"text\",\"text\":\"ab\"},"
+               "{\"type\":\"text\",\"text\":\"c\",\"fullBytes\":101},"
+               "{\"type\":\"text\",\"text\":\"\",\"fullBytes\":1000}]}]}}");
+    assert_string_equal(f.events[2]->tool_result->text, "ab\nc\n");
+    assert_int_equal(f.events[2]->tool_result->full_bytes, 2 + 1 + 101 + 1 + 1000);
+    read_event(&f, "{\"type\":\"session.append\",\"door\":\"prompt\",\"message\":"
+                   "{\"content\":\"hi\",\"fullBytes\":700000}}");
+    assert_int_equal(f.events[3]->prompt->full_bytes, 700000);
+    read_event(&f, "{\"type\":\"compaction\",\"summary\":\"so far\",\"fullBytes\":800000}");
+    assert_int_equal(f.events[4]->compaction->full_bytes, 800000);
+
+    /* Whoever says less than there is, or more than there can be, is not believed. */
+    read_event(&f, "{\"type\":\"session.append\",\"door\":\"response\",\"message\":{\"content\":["
+                   "{\"type\":\"text\",\"text\":\"abc\",\"fullBytes\":2},"
+                   "{\"type\":\"text\",\"text\":\"abc\",\"fullBytes\":9000000000000000000}]}}");
+    assert_int_equal(f.events[5]->text->full_bytes, 0);
+    assert_int_equal(f.events[6]->text->full_bytes, 0);
+    tear_down(&f);
+}
+
 static void a_long_tool_input_keeps_its_short_members_and_no_half_string(void **unused)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
@@ -441,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_steer_is_the_persons_words_without_the_wrapping),
         cmocka_unit_test(a_compaction_has_its_summary),
         cmocka_unit_test(a_long_text_is_cut_at_a_characters_edge_and_says_its_length),
+        cmocka_unit_test(a_text_that_the_mod_cut_says_how_long_it_was),
         cmocka_unit_test(a_long_tool_input_keeps_its_short_members_and_no_half_string),
         cmocka_unit_test(what_it_does_not_know_is_passed_over),
         cmocka_unit_test(the_transcript_tells_the_same_as_the_mod),

@@ -11,8 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "budget.h"
+#include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/loop.h"
+#include "kndl/mem.h"
 #include "kndl/testing.h"
 
 /* One request, asked by a thread while the loop runs. */
@@ -74,6 +77,11 @@ static void on_result(void *data, const struct claude_result *result)
     f->results++;
 }
 
+static void on_slowed(void *data)
+{
+    (void)data;
+}
+
 static int64_t fetch_order(void *data, int64_t after, struct kndl_buf *out, const char **ret_id)
 {
     struct fixture *f = data;
@@ -114,6 +122,7 @@ static void set_up(struct fixture *f)
                                     .on_hello = on_hello,
                                     .on_batch = on_batch,
                                     .on_result = on_result,
+                                    .on_slowed = on_slowed,
                                     .fetch_order = fetch_order,
                                     .look_answer = look_answer,
                                     .data = f};
@@ -458,9 +467,37 @@ static void the_bodies_of_one_sandbox_have_a_limit(void **unused)
     tear_down(&f);
 }
 
+/* So that a Sandbox that floods its Runner slows nobody but itself. */
+static void a_flood_of_events_is_503_until_its_share_is_there_again(void **unused)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
+    struct fixture f;
+    struct ask it;
+    size_t taken = 0;
+
+    (void)unused;
+    set_up(&f);
+    f.order = "{}";
+    kndl_buf_append_text(&body, "{\"epoch\":\"e\",\"first\":1,\"events\":[{}");
+    for (int i = 0; i < 499; i++)
+        kndl_buf_append_text(&body, ",{}");
+    kndl_buf_append_text(&body, "]}");
+    while (ask(&f, "POST", "/mod/events", kndl_buf_text(&body), &it) == 200)
+        assert_true(++taken <= BUDGET_EVENTS_RESERVE / 500 + 100);
+    assert_in_range(taken, BUDGET_EVENTS_RESERVE / 500, BUDGET_EVENTS_RESERVE / 500 + 100);
+    assert_int_equal(it.status, 503);
+    assert_non_null(strstr(it.text, "retry-after: "));
+    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
+    while (ask(&f, "POST", "/mod/events", batch, &it) == 503)
+        ;
+    assert_int_equal(it.status, 200);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_flood_of_events_is_503_until_its_share_is_there_again),
         cmocka_unit_test(the_bodies_of_one_sandbox_have_a_limit),
         cmocka_unit_test(re_02_without_a_live_token_everything_is_401),
         cmocka_unit_test(re_02_without_a_mod_token_it_is_503_with_retry_after),

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 
 import { Button } from './button'
+import { CutNote } from './cut-note'
 
 const shownChars = 4000
 
@@ -18,9 +19,7 @@ export function Clamp({ text, fullBytes = 0n }: { text: string; fullBytes?: bigi
           Show all {text.length.toLocaleString()} characters
         </Button>
       )}
-      {fullBytes > 0n && (
-        <p className="mt-1 text-xs text-muted">Cut: it had {fullBytes.toLocaleString()} bytes.</p>
-      )}
+      <CutNote text={text} fullBytes={fullBytes} />
     </div>
   )
 }

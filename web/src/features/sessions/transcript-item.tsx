@@ -27,6 +27,7 @@ import {
 import type { LiveBlock } from '@/lib/session-log'
 import { clockTime, duration, fullTime } from '@/lib/time'
 import { Clamp } from '@/ui/clamp'
+import { CutNote } from '@/ui/cut-note'
 import { Markdown } from '@/ui/markdown'
 
 import { stateName } from './state-badge'
@@ -62,6 +63,7 @@ function PromptItem({ item }: { item: Of<'prompt'> }) {
     <div className="flex justify-end">
       <div className="max-w-[90%] min-w-0 rounded-2xl rounded-br-md bg-accent-soft px-4 py-2">
         <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{prompt.text}</p>
+        <CutNote text={prompt.text} fullBytes={prompt.fullBytes} />
         <p className="mt-1 text-right text-xs text-muted">
           <time title={fullTime(item.atMs)}>{clockTime(item.atMs)}</time>
           {origin}
@@ -84,7 +86,7 @@ function ThinkingItem({ text, live = false, fullBytes = 0n }: { text: string; li
       }
     >
       <p className="text-sm whitespace-pre-wrap text-muted [overflow-wrap:anywhere]">{text}</p>
-      {fullBytes > 0n && <p className="text-xs text-muted">Cut: it had {fullBytes.toLocaleString()} bytes.</p>}
+      <CutNote text={text} fullBytes={fullBytes} />
     </Folded>
   )
 }
@@ -262,7 +264,7 @@ export const TranscriptItem = memo(function TranscriptItem({ item }: { item: Ite
       return (
         <div>
           <Markdown text={item.text} />
-          {item.fullBytes > 0n && <p className="text-xs text-muted">Cut: it had {item.fullBytes.toLocaleString()} bytes.</p>}
+          <CutNote text={item.text} fullBytes={item.fullBytes} />
         </div>
       )
     case 'thinking':
