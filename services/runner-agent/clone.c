@@ -222,16 +222,29 @@ static int clone_into(const char *const *args, const char *folder, uid_t uid,
     return run_confined(args, folder, uid, token, size, err);
 }
 
-/* A killed clone keeps its uid until the next one of that Sandbox, or until it is removed. */
-static int clone_as_nobody(const char *const *args, const char *folder, struct kndl_error *err)
+enum { OWNER_SIZE = SANDBOX_NAME_CHARS_MAX + 8 };
+
+/* Whose uid a clone has, and where its folder grows. */
+static int read_names(const char *const *args, char owner[OWNER_SIZE], char made[PATH_SIZE],
+                      struct kndl_error *err)
 {
-    char owner[SANDBOX_NAME_CHARS_MAX + 8];
-    uint32_t range;
-    int done;
+    const char *directory = verb_arg(args, "directory");
 
     if (!box_name_is_valid(verb_arg(args, "name")))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "name= is no name of a Sandbox");
-    (void)snprintf(owner, sizeof owner, "%s.clone", verb_arg(args, "name"));
+    if (directory[0] != '/' || strlen(directory) > PATH_SIZE - 16)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
+    (void)snprintf(owner, OWNER_SIZE, "%s.clone", verb_arg(args, "name"));
+    (void)snprintf(made, PATH_SIZE, "%s.cloning", directory);
+    return 0;
+}
+
+static int clone_as_nobody(const char *const *args, const char *owner, const char *folder,
+                           struct kndl_error *err)
+{
+    uint32_t range;
+    int done;
+
     if (uid_range_take(owner, &range, err) < 0)
         return -1;
     done = clone_into(args, folder, uid_range_clone(range), err);
@@ -242,18 +255,17 @@ static int clone_as_nobody(const char *const *args, const char *folder, struct k
 int clone_run(const char *const *args, struct kndl_error *err)
 {
     const char *directory = verb_arg(args, "directory");
-    char made[PATH_SIZE];
+    char owner[OWNER_SIZE], made[PATH_SIZE];
 
     /* The Runner that comes after would clone into the same folder. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (directory[0] != '/' || strlen(directory) > PATH_SIZE - 16)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
+    if (read_names(args, owner, made, err) < 0)
+        return -1;
     if (rmdir(directory) < 0 && errno != ENOENT) {
         (void)kndl_fail(err, KNDL_ALREADY_EXISTS, "%s: %s", directory, strerror(errno));
         verb_reason("repo_clone_failed");
         return -1;
     }
-    (void)snprintf(made, sizeof made, "%s.cloning", directory);
     if (tree_remove(made, err) < 0)
         return -1;
     if (mkdir(made, 0755) < 0) {
@@ -262,12 +274,25 @@ int clone_run(const char *const *args, struct kndl_error *err)
         verb_reason(reason_of(err->code));
         return -1;
     }
-    if (clone_as_nobody(args, made, err) < 0) {
+    if (clone_as_nobody(args, owner, made, err) < 0) {
         (void)tree_remove(made, NULL);
         return -1;
     }
     if (rename(made, directory) < 0)
         return kndl_fail(err, KNDL_INTERNAL, "rename to %s: %s", directory, strerror(errno));
+    verb_done(-1, NULL);
+    return 0;
+}
+
+/* What a clone that was killed left behind: its folder and its uid. No process of it runs any more:
+ * each holds the socket whose end its Runner waited for. */
+int clone_clear_run(const char *const *args, struct kndl_error *err)
+{
+    char owner[OWNER_SIZE], made[PATH_SIZE];
+
+    if (read_names(args, owner, made, err) < 0 || tree_remove(made, err) < 0)
+        return -1;
+    uid_range_give(owner);
     verb_done(-1, NULL);
     return 0;
 }

@@ -214,13 +214,22 @@ struct workspace_clone {
 /* At most 4 times a second. */
 typedef void (*workspace_progress_fn)(void *data, const char *text, unsigned percent);
 
+/* A clone that runs; gone once its fn was called. */
+struct workspace_work;
+
 /*
  * Clones (libgit2, full history, no hooks, no redirect to another host) and leaves
  * .claude/worktrees/ and .kndl/ in .git/info/exclude. Ends after 120 s without progress or 30
- * minutes. On failure the directory is empty again: reason repo_clone_failed or repo_denied.
+ * minutes. On failure nothing of it is left on the disk: reason repo_clone_failed or repo_denied.
  */
-void workspace_clone(struct sandbox_host *host, const struct workspace_clone *clone,
-                     workspace_progress_fn on_progress, sandbox_fn fn, void *data);
+struct workspace_work *workspace_clone(struct sandbox_host *host,
+                                       const struct workspace_clone *clone,
+                                       workspace_progress_fn on_progress, sandbox_fn fn,
+                                       void *data);
+
+/* Ends it at once, whatever its remote does; fn follows with CANCELLED when nothing of it is left.
+ */
+void workspace_cancel(struct workspace_work *work);
 
 /* Deletes a folder of a Session on this host, however its files try to lead elsewhere. Absent is
  * success. */

@@ -25,7 +25,6 @@ enum {
     STOP_GRACE_MS = 3000,
     STOP_TRIES_MAX = 5,
     AGAIN_MS = 1000,
-    CLONE_MS_MAX = 20000
 };
 
 /* ----------------------------------------------------------------------------------- the report */
@@ -314,11 +313,6 @@ void session_end_now(struct session *session)
         stop_tmux(session);
 }
 
-static void clone_takes_long(void *data)
-{
-    session_end_now(data);
-}
-
 void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cause,
                      const char *reason_code, const char *reason)
 {
@@ -337,11 +331,8 @@ void session_end_run(struct session *session, SV1(ReportEndedRequest__Cause) cau
     kndl_secret_done(&session->variables);
     kndl_secret_done(&session->session_token);
     session->is_end_waiting = true;
-    if (session->is_cloning) {
-        /* A child still writes into the Workspace; but nobody waits for a clone that takes long. */
-        session->timer = kndl_timer_new(session->runner->loop, clone_takes_long, session);
-        kndl_timer_start(session->timer, CLONE_MS_MAX, 0);
-        return;
-    }
-    session_end_now(session);
+    if (session->clone != NULL)
+        workspace_cancel(session->clone); /* cloned() goes on */
+    else
+        session_end_now(session);
 }

@@ -87,9 +87,9 @@ struct session {
     struct kndl_timer *git_timer;
     bool is_without_git; /* said in the log */
     unsigned tries;
-    bool is_cloning;     /* a child writes into the Workspace: an end waits for it */
-    bool is_capturing;   /* tmux is asked for the last screen */
-    bool is_end_waiting; /* … does so */
+    struct workspace_work *clone; /* that runs: an end cancels it and waits */
+    bool is_capturing;            /* tmux is asked for the last screen */
+    bool is_end_waiting;          /* … does so */
 
     struct spool *spool;
     struct forward *forward;
@@ -213,7 +213,7 @@ void session_tell_waits(struct session *session);
 /* tmux went away while an end asked it for the last screen. */
 void session_end_without_screen(struct session *session);
 
-/* Goes on with an end that waited for a clone. */
+/* Goes on with an end that waited for its clone to be cancelled. */
 void session_end_now(struct session *session);
 
 /* The run is over, or goes on ending if it is already. Texts are copied. */

@@ -52,7 +52,7 @@ static void cloned(void *data, const struct sandbox_answer *answer)
     struct session *session = data;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
 
-    session->is_cloning = false;
+    session->clone = NULL;
     if (!session_leave(session))
         return;
     if (session->phase != SESSION_STARTING) {
@@ -85,9 +85,8 @@ static void start_clone(struct session *session, const char *url, struct kndl_sl
 
     session_path(session, "workspace", &directory);
     clone.directory = kndl_buf_text(&directory);
-    session->is_cloning = true;
     session_enter(session);
-    workspace_clone(session->runner->sandboxes, &clone, NULL, cloned, session);
+    session->clone = workspace_clone(session->runner->sandboxes, &clone, NULL, cloned, session);
 }
 
 static void git_token_minted(struct session *session, const char *note,

@@ -6,6 +6,7 @@
 
 const struct verb verbs[] = {
     {"clone", "clones a Repo into a new Workspace", clone_run},
+    {"clone-clear", "removes what a clone that was ended left", clone_clear_run},
     {"download", "fetches the pinned Claude Code", download_run},
     {"guest-read", "reads a file that a Sandbox made", guest_read_run},
     {"guest-write", "writes a file where a Sandbox may", guest_write_run},

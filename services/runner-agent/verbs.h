@@ -7,6 +7,7 @@
 extern const struct verb verbs[];
 
 int clone_run(const char *const *args, struct kndl_error *err);
+int clone_clear_run(const char *const *args, struct kndl_error *err);
 int download_run(const char *const *args, struct kndl_error *err);
 int guest_read_run(const char *const *args, struct kndl_error *err);
 int guest_write_run(const char *const *args, struct kndl_error *err);

@@ -3,11 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +19,7 @@
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "program.h"
+#include "uid_range.h"
 #include "verb.h"
 
 struct scene {
@@ -244,6 +248,75 @@ static void a_clone_without_progress_is_ended(void **unused)
     clear_scene(&scene);
 }
 
+/* The clone is ended in the middle: it says so at once, and nothing of it is left. */
+static void cancel_it(struct scene *scene, struct workspace_work *work)
+{
+    char half[320];
+    uint32_t range;
+
+    (void)snprintf(half, sizeof half, "%s.cloning", scene->workspace);
+    assert_int_equal(access(half, F_OK), 0);
+    workspace_cancel(work);
+    host_wait(&scene->host);
+    assert_int_equal(scene->host.answer.err.code, KNDL_CANCELLED);
+    assert_int_equal(access(half, F_OK), -1);
+    assert_int_equal(access(scene->workspace, F_OK), -1);
+    assert_false(uid_range_find("kt-clone.clone", &range));
+}
+
+static struct workspace_work *start_clone(struct scene *scene)
+{
+    struct workspace_clone clone = {
+        .sandbox = "kt-clone",
+        .url = scene->url,
+        .directory = scene->workspace,
+        .token = kndl_slice_of(GIT_HOST_TOKEN),
+    };
+
+    return workspace_clone(scene->host.sandboxes, &clone, NULL, host_on_answer, &scene->host);
+}
+
+static void a_clone_that_is_cancelled_leaves_nothing(void **unused)
+{
+    struct scene scene;
+    struct workspace_work *work;
+    char stuck[300];
+
+    (void)unused;
+    set_scene(&scene, "stuck.git");
+    (void)snprintf(stuck, sizeof stuck, "%s/stuck", scene.repos);
+    work = start_clone(&scene);
+    while (access(stuck, F_OK) < 0)
+        (void)usleep(1000);
+    cancel_it(&scene, work);
+    (void)snprintf(scene.url, sizeof scene.url, "http://127.0.0.1:%u/hello.git", scene.git.port);
+    assert_int_equal(clone_it(&scene, GIT_HOST_TOKEN, "", false), KNDL_OK);
+    clear_scene(&scene);
+}
+
+static void a_clone_of_a_dead_remote_is_cancelled_at_once(void **unused)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct pollfd comes = {.fd = fd, .events = POLLIN};
+    struct workspace_work *work;
+    struct scene scene;
+
+    (void)unused;
+    set_scene(&scene, "hello.git");
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 4), 0); /* and nobody answers */
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)snprintf(scene.url, sizeof scene.url, "http://127.0.0.1:%u/hello.git",
+                   ntohs(address.sin_port));
+    work = start_clone(&scene);
+    assert_int_equal(poll(&comes, 1, -1), 1);
+    cancel_it(&scene, work);
+    (void)close(fd);
+    clear_scene(&scene);
+}
+
 /* The number behind a key of /proc/PID/status, in that base; -1: not there. */
 static long long status_of(const char *pid, const char *key, int base)
 {
@@ -352,6 +425,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_repo_that_cannot_be_cloned_says_why_and_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_told_as_such),
         cmocka_unit_test(a_clone_without_progress_is_ended),
+        cmocka_unit_test(a_clone_that_is_cancelled_leaves_nothing),
+        cmocka_unit_test(a_clone_of_a_dead_remote_is_cancelled_at_once),
         cmocka_unit_test(a_clone_is_nobody_and_shows_its_token_to_nobody),
         cmocka_unit_test(gi_06_without_the_app_the_hosts_own_git_clones),
     };
