@@ -405,3 +405,14 @@ size_t stage_events(struct stage *stage, const char *session_id,
     assert_int_equal(stage_read(stage, session_id).last_seq, count);
     return count;
 }
+
+void stage_overdue(struct stage *stage)
+{
+    bool found;
+
+    do
+        assert_int_equal(
+            store_overdue_next(stage->store, stage->arena, &found, &stage->changes, &stage->err),
+            0);
+    while (found);
+}

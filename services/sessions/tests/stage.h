@@ -32,6 +32,9 @@ void stage_pass(int64_t ms);
 /* As if all Sessions had changed in the same millisecond, just now. */
 void stage_change_together(struct stage *stage);
 
+/* Acts on every state that has lasted too long by now. */
+void stage_overdue(struct stage *stage);
+
 /* The Runner speaks: these runs are on it. */
 void stage_attend(struct stage *stage, const char *runner, const struct attended *runs,
                   size_t count);

@@ -60,17 +60,6 @@ static void start_turn(struct stage *stage, const char *runner, const char *id)
     stage_append(stage, runner, id, 1, &started, 1);
 }
 
-static void overdue(struct stage *stage)
-{
-    bool found;
-
-    do
-        assert_int_equal(
-            store_overdue_next(stage->store, stage->arena, &found, &stage->changes, &stage->err),
-            0);
-    while (found);
-}
-
 static void freeze(struct stage *stage)
 {
     size_t count;
@@ -120,7 +109,7 @@ static void li_02_it_is_asleep_only_when_its_runner_reports_it_stopped(void **st
     /* Past its deadline it still goes to sleep, and the stop is sent again. */
     stage_pass(61 * 1000);
     stage_attend(stage, "r1", running(stage, id), 1);
-    overdue(stage);
+    stage_overdue(stage);
     assert_state(stage, id, LIFE(GOING_TO_SLEEP), "asked");
     assert_non_null(stage_claim(stage, id, DELIVER_STOP_RUN));
 
@@ -275,7 +264,7 @@ static void li_01_a_start_that_takes_too_long_fails_and_is_stopped(void **state)
     stage_deliver(stage, id);
     stage_pass(15 * 60 * 1000 + 1000);
     stage_attend(stage, "r1", &starting, 1);
-    overdue(stage);
+    stage_overdue(stage);
     assert_state(stage, id, LIFE(FAILED), "start_timeout");
     assert_non_null(stage_claim(stage, id, DELIVER_STOP_RUN));
 
@@ -509,7 +498,7 @@ static void happen(struct stage *stage, const char *id, unsigned i, unsigned *se
         break;
     case 8:
         stage_pass(rand_r(seed) % 1000000);
-        overdue(stage);
+        stage_overdue(stage);
         break;
     case 9:
         store_put_person_to_sleep(stage->store, stage->arena, "zoe", rand_r(seed) % 2 == 0, i + 1,
