@@ -36,5 +36,9 @@ int rotate(const struct kndl_env *env)
     if (rotation.unreadable > 0)
         printf("%lld cannot be read; the log names them. Keep the old key.\n",
                (long long)rotation.unreadable);
-    return rotation.unreadable > 0;
+    if (rotation.in_use > 0)
+        printf("%lld are left, since others use them at the moment. Keep the old key, and run this "
+               "again.\n",
+               (long long)rotation.in_use);
+    return rotation.unreadable > 0 || rotation.in_use > 0;
 }

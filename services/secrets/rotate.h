@@ -7,6 +7,6 @@
 
 struct kndl_env;
 
-/* Prints how many values were sealed anew. 0: all are under the current key; 1: it failed, or some
- * cannot be read (the log names them). */
+/* Prints how many values were sealed anew. 0: all are under the current key; 1: it failed, some
+ * cannot be read (the log names them), or are left because others held them all the time. */
 int rotate(const struct kndl_env *env);

@@ -288,10 +288,12 @@ int store_check_keys(struct store *store, struct kndl_error *err);
 struct rotation {
     int64_t sealed_anew;
     int64_t unreadable; /* left as they are */
+    int64_t in_use;     /* left, since others held them whenever it came by */
 };
 
 /*
- * Seals what is not under the current key anew, a hundred rows a transaction. Killed at any
- * moment it has lost nothing, and goes on where it was when it is called again.
+ * Seals what is not under the current key anew, a hundred rows a transaction. Rows that somebody
+ * holds are passed over and tried again, for some seconds in all. Killed at any moment it has lost
+ * nothing, and goes on where it was when it is called again.
  */
 int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl_error *err);

@@ -1,12 +1,13 @@
 /* Which keys are needed, and sealing anew under the current one. */
 
 #include <string.h>
+#include <unistd.h>
 
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "store_parts.h"
 
-enum { STALE_MAX = 100 };
+enum { STALE_MAX = 100, PASSES_MAX = 6, PAUSE_US = 100 * 1000 };
 
 /* A row that holds a sealed value: by its table's key, and what its place is made of. */
 struct kept {
@@ -130,12 +131,12 @@ static int rotate_batch(struct store *store, const struct table *table, struct k
     return kndl_tx_commit(&tx, err);
 }
 
-int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl_error *err)
+/* Once through every table. */
+static int rotate_pass(struct store *store, struct rotation *rotation, struct kndl_error *err)
 {
     /* What a batch read is needed for the next one alone: it names where that begins. */
     struct kndl_arena *arenas[] = {kndl_arena_new(KNDL_ARENA_PLAIN),
                                    kndl_arena_new(KNDL_ARENA_PLAIN)};
-    struct rotation rotation = {0};
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < sizeof tables / sizeof tables[0]; i++) {
@@ -146,12 +147,46 @@ int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl
             struct kndl_arena *arena = arenas[turn % 2];
 
             kndl_arena_reset(arena);
-            result = rotate_batch(store, &tables[i], &last, arena, &rotation, &more, err);
+            result = rotate_batch(store, &tables[i], &last, arena, rotation, &more, err);
         }
     }
     kndl_arena_free(arenas[0]);
     kndl_arena_free(arenas[1]);
-    if (result == 0)
-        *ret_rotation = rotation;
     return result;
+}
+
+/* How many values are not under the current key. */
+static int count_stale(struct store *store, int64_t *ret_count, struct kndl_error *err)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_rows rows;
+    int64_t count = 0;
+    int result = kndl_db_exec_params(store->db, "list_keys", NULL, 0, arena, &rows, err);
+
+    for (size_t i = 0; result == 0 && i < rows.count; i++)
+        if (kndl_row_i64(&rows, i, 0) != kndl_keyring_current(store->ring))
+            count += kndl_row_i64(&rows, i, 1);
+    kndl_arena_free(arena);
+    *ret_count = count;
+    return result;
+}
+
+int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl_error *err)
+{
+    struct rotation rotation = {0};
+    useconds_t pause_us = PAUSE_US;
+    int64_t stale;
+
+    for (int pass = 0; pass < PASSES_MAX; pass++, pause_us *= 2) {
+        if (pass > 0)
+            usleep(pause_us);
+        rotation.unreadable = 0;
+        if (rotate_pass(store, &rotation, err) < 0 || count_stale(store, &stale, err) < 0)
+            return -1;
+        rotation.in_use = stale > rotation.unreadable ? stale - rotation.unreadable : 0;
+        if (rotation.in_use == 0)
+            break;
+    }
+    *ret_rotation = rotation;
+    return 0;
 }

@@ -9,23 +9,24 @@ SELECT key, count(*) FROM (
           UNION ALL SELECT sealed FROM mask UNION ALL SELECT sealed FROM variable) AS kept) AS keys
 GROUP BY key ORDER BY key;
 
--- The next three alike: $1 the current key's four bytes; $2, $3, $4 the row after which to begin.
+-- The next three alike: $1 the current key's four bytes; $2, $3, $4 the row after which to begin. What
+-- somebody holds is left for the next pass.
 
 -- name: stale_tokens
 SELECT person_id, ''::text, version, sealed, 0::bigint, true FROM setup_token
 WHERE sealed IS NOT NULL AND substr(sealed, 2, 4) <> $1
     AND (person_id, ''::text, version) > ($2, $3, $4)
-ORDER BY person_id LIMIT 100 FOR UPDATE;
+ORDER BY person_id LIMIT 100 FOR UPDATE SKIP LOCKED;
 
 -- name: stale_masks
 SELECT session_id, name, version, sealed, 0::bigint, true FROM mask
 WHERE substr(sealed, 2, 4) <> $1 AND (session_id, name, version) > ($2, $3, $4)
-ORDER BY session_id, name, version LIMIT 100 FOR UPDATE;
+ORDER BY session_id, name, version LIMIT 100 FOR UPDATE SKIP LOCKED;
 
 -- name: stale_variables
 SELECT id, name, version, sealed, coalesce(repo_id, 0), is_sensitive FROM variable
 WHERE substr(sealed, 2, 4) <> $1 AND (id, name, version) > ($2, $3, $4)
-ORDER BY id, name, version LIMIT 100 FOR UPDATE;
+ORDER BY id, name, version LIMIT 100 FOR UPDATE SKIP LOCKED;
 
 -- And these: $1, $2, $3 the row as it was read, $4 the value sealed anew.
 

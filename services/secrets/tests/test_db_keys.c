@@ -27,6 +27,14 @@ static const struct kndl_statement statements[] = {
               "FROM mask UNION ALL SELECT sealed FROM variable) s"},
     {"lock", "SELECT person_id FROM setup_token WHERE person_id = (SELECT person_id FROM "
              "setup_token ORDER BY person_id OFFSET 150 LIMIT 1) FOR UPDATE"},
+    {"hold", "SELECT pg_advisory_xact_lock(1)"},
+    /* Whoever changes the 151st setup token waits while somebody "holds". */
+    {"wait", "CREATE FUNCTION wait_until_free() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF "
+             "(SELECT count(*) FROM setup_token t WHERE t.person_id < NEW.person_id) = 150 THEN "
+             "PERFORM pg_advisory_xact_lock(1); END IF; RETURN NEW; END'"},
+    {"must_wait", "CREATE TRIGGER held BEFORE UPDATE ON setup_token FOR EACH ROW EXECUTE FUNCTION "
+                  "wait_until_free()"},
+    {"waits_no_more", "DROP TRIGGER held ON setup_token"},
     {"waiting", "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM "
                 "pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = "
                 "current_database()))"},
@@ -92,7 +100,7 @@ static void assert_readable(struct store *store)
     kndl_arena_free(arena);
 }
 
-/* In a process of its own, which is killed while it waits for a row that somebody else holds. */
+/* In a process of its own, which is killed in the middle of a batch. */
 static void rotate_and_die(struct kndl_db *db)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
@@ -101,8 +109,10 @@ static void rotate_and_die(struct kndl_db *db)
     struct kndl_error err;
     int status;
 
+    assert_int_equal(kndl_db_exec_params(db, "wait", NULL, 0, arena, &rows, &err), 0);
+    assert_int_equal(kndl_db_exec_params(db, "must_wait", NULL, 0, arena, &rows, &err), 0);
     assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
-    assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+    assert_int_equal(kndl_db_exec_params(db, "hold", NULL, 0, arena, &rows, &err), 0);
     pid_t child = fork();
     if (child == 0) {
         struct rotation rotation;
@@ -123,6 +133,16 @@ static void rotate_and_die(struct kndl_db *db)
     kndl_arena_free(arena);
 }
 
+static void drop_trigger(struct kndl_db *db)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_rows rows;
+    struct kndl_error err;
+
+    assert_int_equal(kndl_db_exec_params(db, "waits_no_more", NULL, 0, arena, &rows, &err), 0);
+    kndl_arena_free(arena);
+}
+
 /* CR-05 */
 static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **unused)
 {
@@ -139,6 +159,7 @@ static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **unused)
 
     fake_keys(FAKE_KEY_8 FAKE_KEY_7);
     rotate_and_die(db);
+    drop_trigger(db);
     count(db, &new, &all);
     assert_int_equal(new, 100); /* one batch; the second was never committed */
     store = open_store();
@@ -213,6 +234,39 @@ static void cr_05_the_command_says_how_many_and_what_cannot_be_read(void **unuse
 }
 
 /* CR-05 */
+static void cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later(void **unused)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_error err = {0};
+    struct rotation rotation;
+    struct kndl_rows rows;
+    struct kndl_db *db;
+    char output[256];
+
+    (void)unused;
+    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
+    fake_keys(FAKE_KEY_7 FAKE_KEY_8);
+    {
+        KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+
+        assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
+        assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+        assert_int_equal(run_command(output, sizeof output), 1);
+        assert_non_null(strstr(output, "260 values were sealed anew"));
+        assert_non_null(strstr(output, "1 are left"));
+    }
+    struct store *store = open_store();
+    assert_int_equal(store_rotate(store, &rotation, &err), 0);
+    assert_int_equal(rotation.sealed_anew, 1);
+    assert_int_equal(rotation.in_use, 0);
+    store_close(store);
+    fake_keys(FAKE_KEY_8 FAKE_KEY_7);
+    assert_int_equal(run_command(output, sizeof output), 0);
+    kndl_db_close(db);
+    kndl_arena_free(arena);
+}
+
+/* CR-05 */
 static void cr_05_a_missing_key_is_said_at_the_start(void **unused)
 {
     struct kndl_error err = {0};
@@ -232,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
         cmocka_unit_test(cr_05_the_command_says_how_many_and_what_cannot_be_read),
+        cmocka_unit_test(cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later),
         cmocka_unit_test(cr_05_a_missing_key_is_said_at_the_start),
     };
 
