@@ -29,6 +29,8 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         screen_color(&cli->screen, SCREEN_PLAIN);
         fputc('\n', cli->screen.out);
     }
+    for (size_t i = 0; i < response->n_notices; i++)
+        fprintf(stderr, "%s\n", response->notices[i]);
     if (response->n_repos == 0 && !args_has(args, "json"))
         fputs("There is none: the GitHub App must be installed on a Repo, and you be its "
               "collaborator.\n",

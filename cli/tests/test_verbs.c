@@ -335,6 +335,31 @@ static void repos_are_listed_by_name(void **state)
     assert_string_equal(f->text, "demo/hello  Says hello\n");
 }
 
+/* AC-05: what is wrong with GitHub goes to standard error, so that the list stays one. */
+static void ac_05_a_suspended_app_is_said_beside_the_list_of_repos(void **state)
+{
+    struct fixture *f = *state;
+    Kndl__RepoAccess__V1__ListReposResponse list = KNDL__REPO_ACCESS__V1__LIST_REPOS_RESPONSE__INIT;
+    char *notices[] = {(char *)"The GitHub App is suspended on demo."};
+    char said[200] = "";
+    int kept = dup(STDERR_FILENO);
+    FILE *err = tmpfile();
+
+    list.notices = notices;
+    list.n_notices = 1;
+    hub_will_answer(&f->hub, "/ListRepos", &list.base);
+    dup2(fileno(err), STDERR_FILENO);
+    int result = run(f, &verb_repos, (char *[]){NULL});
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(err);
+    assert_non_null(fgets(said, sizeof said, err));
+    fclose(err);
+    assert_int_equal(result, 0);
+    assert_string_equal(said, "The GitHub App is suspended on demo.\n");
+    assert_string_equal(f->text, "");
+}
+
 /* CL-01 */
 static void cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for(void **state)
 {
@@ -412,6 +437,7 @@ int main(void)
         TEST(a_session_may_be_named_by_the_beginning_of_its_id),
         TEST(an_answer_goes_with_one_word_for_each_question),
         TEST(repos_are_listed_by_name),
+        TEST(ac_05_a_suspended_app_is_said_beside_the_list_of_repos),
     };
     struct kndl_error err = {0};
 

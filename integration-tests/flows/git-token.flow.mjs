@@ -141,5 +141,8 @@ test('GI-02: without one the Session starts all the same, and the log says so on
   const said = fs.readFileSync(log, 'utf8').split('\n').filter((line) => line.includes('the Sandbox has no git token'));
   assert.equal(said.length, 1);
   await assert.rejects(inside(id, 'cat', '/run/kndl/github-token'));
+  const note = await until('the Session says so, too', async () => (await kndl.json('events', id))
+    .find((event) => event.note?.noteCode === 'git_token_missing'));
+  assert.match(note.note.text, /have no new token for GitHub: GitHub cannot answer .*\. kndl asks again/);
   await kndl.github.faults([]);
 });

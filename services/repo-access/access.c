@@ -48,12 +48,11 @@ static int list_now(struct repo_access *repo_access, struct kndl_arena *arena,
                     struct kndl_error *err)
 {
     int64_t now_ms = kndl_clock_wall_ms();
-    struct repo *repos;
-    size_t count;
+    struct listing listing;
 
-    if (github_list_repos(repo_access->github, arena, &repos, &count, err) < 0)
+    if (github_list_repos(repo_access->github, arena, &listing, err) < 0)
         return -1;
-    return store_keep_listing(repo_access->store, repos, count, now_ms, err);
+    return store_keep_listing(repo_access->store, &listing, now_ms, err);
 }
 
 int access_list(struct repo_access *repo_access, int64_t max_age_ms, struct kndl_arena *arena,
@@ -99,9 +98,14 @@ static int refresh_login(struct repo_access *repo_access, struct person *person,
     return store_name_person(repo_access->store, person->id, person->login, now_ms, err);
 }
 
-/* Asks GitHub, by the Repo's name as it was last listed. */
+/*
+ * Asks GitHub, by the Repo's name and installation as they were last listed. Of a Repo that was
+ * given to another owner the older installation knows nothing: a no after a yes counts only of a
+ * listing that is new (KNDL_ABORTED: list, then ask again).
+ */
 static int ask_github(struct repo_access *repo_access, struct person *person, int64_t repo_id,
-                      struct kndl_arena *arena, bool *ret_yes, struct kndl_error *err)
+                      bool is_doubted, struct kndl_arena *arena, bool *ret_yes,
+                      struct kndl_error *err)
 {
     struct kndl_error cause = {0};
     struct repo repo;
@@ -112,14 +116,17 @@ static int ask_github(struct repo_access *repo_access, struct person *person, in
         return cause.code == KNDL_NOT_FOUND ? 0 : kndl_fail(err, cause.code, "%s", cause.message);
     if (!repo.is_installed)
         return 0;
-    if (refresh_login(repo_access, person, &repo, arena, err) < 0)
+    if (refresh_login(repo_access, person, &repo, arena, err) < 0 ||
+        github_check_collaborator(repo_access->github, &repo, person->login, ret_yes, err) < 0)
         return -1;
-    return github_check_collaborator(repo_access->github, &repo, person->login, ret_yes, err);
+    if (!*ret_yes && is_doubted)
+        return kndl_fail(err, KNDL_ABORTED, "%s may have another owner now", repo.name);
+    return 0;
 }
 
 /* Asks and keeps what GitHub says, once for all who want to know the same. */
 static int ask(struct repo_access *repo_access, struct person *person, int64_t repo_id,
-               struct kndl_arena *arena, struct kndl_error *err)
+               bool is_doubted, struct kndl_arena *arena, struct kndl_error *err)
 {
     int64_t now_ms = kndl_clock_wall_ms();
     char key[FLIGHT_KEY_SIZE];
@@ -130,7 +137,7 @@ static int ask(struct repo_access *repo_access, struct person *person, int64_t r
         return -1;
     if (!is_first)
         return 0;
-    int result = ask_github(repo_access, person, repo_id, arena, &yes, err);
+    int result = ask_github(repo_access, person, repo_id, is_doubted, arena, &yes, err);
     if (result == 0)
         result = store_keep_access(repo_access->store, person->id, repo_id, yes, now_ms, arena,
                                    &has_changed, err);
@@ -154,7 +161,8 @@ static int refresh(struct repo_access *repo_access, struct person *person, struc
         cause = (struct kndl_error){0};
         if (access_list(repo_access, i == 0 ? access_ttl_ms() : 0, arena, err) < 0)
             return -1;
-        result = ask(repo_access, person, access->repo_id, arena, &cause);
+        bool is_doubted = i == 0 && access->is_known && access->is_allowed;
+        result = ask(repo_access, person, access->repo_id, is_doubted, arena, &cause);
         if (result < 0 && cause.code != KNDL_ABORTED)
             break;
     }
@@ -210,7 +218,9 @@ int access_recheck(struct repo_access *repo_access, const char *person_id, int64
     struct access access = {.repo_id = repo_id};
     struct person person;
 
-    if (store_find_person(repo_access->store, person_id, arena, &person, err) < 0)
+    if (store_find_person(repo_access->store, person_id, arena, &person, err) < 0 ||
+        store_find_access(repo_access->store, person_id, &access.repo_id, 1, arena, &access, err) <
+            0)
         return -1;
     return refresh(repo_access, &person, &access, arena, err);
 }

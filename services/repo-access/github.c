@@ -18,6 +18,7 @@ enum {
     PER_PAGE = 100,
     PAGES_MAX = 100,
     REPOS_MAX = 5000,
+    ACCOUNTS_MAX = 1000,
     INSTALLATIONS_MAX = 64,
     TOKEN_MARGIN_MS = 5 * 60 * 1000,
     PATH_SIZE = 512,
@@ -29,6 +30,8 @@ struct reader {
     struct kndl_secret token;
     int64_t expires_at_ms;
 };
+
+#define GITHUB_APP_GONE "the GitHub App is not installed there any more"
 
 struct github {
     struct github_api *api;
@@ -118,6 +121,11 @@ int github_find_user(struct github *github, const char *login, struct kndl_arena
     return 0;
 }
 
+static bool is_suspended(const struct kndl_value *installation)
+{
+    return kndl_json_kind(kndl_json_get(installation, "suspended_at")) == KNDL_JSON_STRING;
+}
+
 /* "2026-11-29T18:30:00Z", 0 if it is not that. */
 static int64_t time_of(const char *text)
 {
@@ -126,7 +134,31 @@ static int64_t time_of(const char *text)
     return strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) == NULL ? 0 : (int64_t)timegm(&tm) * 1000;
 }
 
-/* Asks for an installation's token. KNDL_NOT_FOUND: it is gone, suspended or may not do that. */
+/*
+ * Why GitHub gives no token: it says so of the installation itself, whatever the words of its
+ * refusal are. Fails with KNDL_NOT_FOUND and a sentence's end for people if that decides it.
+ */
+static int find_refusal(struct github *github, int64_t installation_id, struct kndl_error *err)
+{
+    KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};
+    char path[PATH_SIZE];
+
+    snprintf(path, sizeof path, "/app/installations/%" PRId64, installation_id);
+    if (github_api_ask(github->api,
+                       &(struct github_question){.method = "GET", .path = path, .as_app = true},
+                       &answer, err) < 0)
+        return -1;
+    if (answer.status == 404)
+        return kndl_fail(err, KNDL_NOT_FOUND, GITHUB_APP_GONE);
+    if (answer.status == 200 && is_suspended(kndl_json_root(answer.json)))
+        return kndl_fail(err, KNDL_NOT_FOUND,
+                         "the GitHub App is suspended there; who suspended it can lift that in "
+                         "GitHub's settings of the account");
+    return unexpected(&answer, "token", err);
+}
+
+/* Asks for an installation's token. KNDL_NOT_FOUND: it is gone, suspended or may not do that; the
+ * message says which, as the end of a sentence. */
 static int ask_token(struct github *github, int64_t installation_id, const char *body,
                      struct github_answer *ret_answer, struct kndl_error *err)
 {
@@ -141,10 +173,13 @@ static int ask_token(struct github *github, int64_t installation_id, const char 
     switch (ret_answer->status) {
     case 201:
         return 0;
-    case 403: /* suspended; rate limits have been sorted out */
-    case 404: /* uninstalled */
-    case 422: /* not this Repo, or not these permissions */
-        return kndl_fail(err, KNDL_NOT_FOUND, "the GitHub App may not do this");
+    case 403: /* suspended, as a rule; rate limits have been sorted out */
+        return find_refusal(github, installation_id, err);
+    case 404:
+        return kndl_fail(err, KNDL_NOT_FOUND, GITHUB_APP_GONE);
+    case 422:
+        return kndl_fail(err, KNDL_NOT_FOUND,
+                         "the GitHub App is not installed on it, or lacks the permission Contents");
     default:
         return unexpected(ret_answer, "token", err);
     }
@@ -226,14 +261,9 @@ static struct repo read_repo(const struct kndl_value *value, int64_t installatio
     };
 }
 
-/* The Repos that were found so far. */
-struct list {
-    struct repo *repos;
-    size_t count;
-};
-
 static int list_installation(struct github *github, int64_t installation_id,
-                             struct kndl_arena *arena, struct list *list, struct kndl_error *err)
+                             struct kndl_arena *arena, struct listing *listing,
+                             struct kndl_error *err)
 {
     char path[PATH_SIZE];
     bool has_next = true;
@@ -251,12 +281,12 @@ static int list_installation(struct github *github, int64_t installation_id,
 
         const struct kndl_value *repos = kndl_json_get(kndl_json_root(answer.json), "repositories");
         for (size_t i = 0; i < kndl_json_count(repos); i++) {
-            if (list->count == REPOS_MAX)
+            if (listing->repo_count == REPOS_MAX)
                 return kndl_fail(err, KNDL_UNAVAILABLE,
                                  "the GitHub App is installed on more than %d Repos", REPOS_MAX);
             struct repo repo = read_repo(kndl_json_at(repos, i), installation_id, arena);
             if (repo.id > 0 && repo.name[0] != '\0')
-                list->repos[list->count++] = repo;
+                listing->repos[listing->repo_count++] = repo;
         }
         has_next = answer.has_next;
     }
@@ -264,28 +294,36 @@ static int list_installation(struct github *github, int64_t installation_id,
 }
 
 /* One whose suspension or end is only seen now has no Repos; all else stops the listing. */
-static int list_live_installation(struct github *github, const struct kndl_value *installation,
-                                  struct kndl_arena *arena, struct list *list,
-                                  struct kndl_error *err)
+static int list_one(struct github *github, const struct kndl_value *value, struct kndl_arena *arena,
+                    struct listing *listing, struct kndl_error *err)
 {
-    int64_t id = kndl_json_i64(kndl_json_get(installation, "id"), 0);
-    enum kndl_json_kind suspended = kndl_json_kind(kndl_json_get(installation, "suspended_at"));
     struct kndl_error cause = {0};
+    struct installation *installation;
 
-    if (suspended == KNDL_JSON_STRING) {
-        kndl_log(KNDL_WARNING, "an installation of the GitHub App is suspended",
-                 KNDL_I64("installation", id));
+    if (listing->installation_count == ACCOUNTS_MAX)
+        return kndl_fail(err, KNDL_UNAVAILABLE,
+                         "the GitHub App is installed on more than %d accounts", ACCOUNTS_MAX);
+    installation = &listing->installations[listing->installation_count++];
+    *installation = (struct installation){
+        .id = kndl_json_i64(kndl_json_get(value, "id"), 0),
+        .account = copy_text(arena, kndl_json_get(value, "account"), "login"),
+        .is_suspended = is_suspended(value),
+    };
+    if (installation->is_suspended)
         return 0;
-    }
-    if (list_installation(github, id, arena, list, &cause) < 0 && cause.code != KNDL_NOT_FOUND)
+    if (list_installation(github, installation->id, arena, listing, &cause) < 0 &&
+        cause.code != KNDL_NOT_FOUND)
         return kndl_fail(err, cause.code, "%s", cause.message);
     return 0;
 }
 
-int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
-                      size_t *ret_count, struct kndl_error *err)
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct listing *ret_listing,
+                      struct kndl_error *err)
 {
-    struct list list = {.repos = kndl_arena_alloc(arena, REPOS_MAX * sizeof *list.repos)};
+    struct listing listing = {
+        .repos = kndl_arena_alloc(arena, REPOS_MAX * sizeof *listing.repos),
+        .installations = kndl_arena_alloc(arena, ACCOUNTS_MAX * sizeof *listing.installations),
+    };
     char path[PATH_SIZE];
     bool has_next = github_has_app(github);
 
@@ -301,13 +339,11 @@ int github_list_repos(struct github *github, struct kndl_arena *arena, struct re
             return unexpected(&answer, "installations", err);
         const struct kndl_value *installations = kndl_json_root(answer.json);
         for (size_t i = 0; i < kndl_json_count(installations); i++)
-            if (list_live_installation(github, kndl_json_at(installations, i), arena, &list, err) <
-                0)
+            if (list_one(github, kndl_json_at(installations, i), arena, &listing, err) < 0)
                 return -1;
         has_next = answer.has_next;
     }
-    *ret_repos = list.repos;
-    *ret_count = list.count;
+    *ret_listing = listing;
     return 0;
 }
 
@@ -394,9 +430,8 @@ int github_mint(struct github *github, const struct repo *repo, bool write,
              repo->id, level);
     if (ask_token(github, repo->installation_id, body, &answer, &cause) < 0)
         return cause.code == KNDL_NOT_FOUND
-                   ? kndl_fail(err, KNDL_FAILED_PRECONDITION,
-                               "the GitHub App may not %s %s; is it installed there?",
-                               write ? "write to" : "read", repo->name)
+                   ? kndl_fail(err, KNDL_PERMISSION_DENIED, "kndl may not %s %s: %s",
+                               write ? "write to" : "read", repo->name, cause.message)
                    : kndl_fail(err, cause.code, "%s", cause.message);
     if (answer.json == NULL || !is_as_asked(&answer, repo, level)) {
         kndl_log(KNDL_ERROR, "GitHub gave a token for other than was asked for");

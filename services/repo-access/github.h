@@ -41,9 +41,9 @@ bool github_has_app(const struct github *github);
 int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,
                      struct github_user *ret_user, struct kndl_error *err);
 
-/* Every Repo of every installation that is not suspended; all or nothing. */
-int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
-                      size_t *ret_count, struct kndl_error *err);
+/* Every installation, and every Repo of those that are not suspended; all or nothing. */
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct listing *ret_listing,
+                      struct kndl_error *err);
 
 /*
  * Is that account a collaborator (of the Repo itself, by team, by base permission, as owner)? An
@@ -62,8 +62,9 @@ int github_find_login(struct github *github, const struct repo *repo, int64_t us
 
 /*
  * A new token for that Repo alone, by its id, so that a rename or a name used again cannot widen
- * it: contents read, or contents write. KNDL_FAILED_PRECONDITION: the App is not (or no longer)
- * installed on it, or may not do this; the message says so to people.
+ * it: contents read, or contents write. KNDL_PERMISSION_DENIED: the App is not (or no longer)
+ * installed on it, is suspended, or may not do this; the message says which of them to people.
+ * KNDL_FAILED_PRECONDITION: there is no App.
  */
 int github_mint(struct github *github, const struct repo *repo, bool write,
                 struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err);

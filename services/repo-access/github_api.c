@@ -2,6 +2,7 @@
 
 #include "github_api.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,7 @@ struct github_api {
     struct kndl_rsa_key *key; /* NULL: there is no App */
     const char *url;
     int64_t skew_ms;        /* GitHub's clock less ours, once it complained */
-    int64_t quiet_until_ms; /* kndl_clock_ms(): a rate limit lasts until then */
+    int64_t quiet_until_ms; /* kndl_clock_ms(): a rate limit lasts until then; 0: none was */
 };
 
 int github_api_open(struct github_api **ret_api, struct kndl_error *err)
@@ -95,7 +96,7 @@ static int64_t number_header(const struct kndl_http_response *response, const ch
 }
 
 /* Both of GitHub's limits come as 403 or 429; the second kind may say so in words alone. */
-static bool is_limited(const struct kndl_http_response *response,
+static bool is_limited(const struct github_api *api, const struct kndl_http_response *response,
                        const struct github_answer *answer, int64_t *ret_pause_ms)
 {
     int64_t retry_after = number_header(response, "retry-after");
@@ -107,12 +108,14 @@ static bool is_limited(const struct kndl_http_response *response,
         (response->status != 403 || (!is_primary && !is_secondary && retry_after < 0)))
         return false;
     *ret_pause_ms = SECONDARY_PAUSE_MS;
-    if (retry_after >= 0 && retry_after < PAUSE_MS_MAX / 1000)
-        *ret_pause_ms = retry_after * 1000;
+    if (retry_after >= 0)
+        *ret_pause_ms = retry_after < PAUSE_MS_MAX / 1000 ? retry_after * 1000 : PAUSE_MS_MAX;
     else if (is_primary && reset > 0 && reset < INT64_MAX / 1000)
-        *ret_pause_ms = reset * 1000 - kndl_clock_wall_ms();
-    if (*ret_pause_ms < 0 || *ret_pause_ms > PAUSE_MS_MAX)
+        *ret_pause_ms = reset * 1000 - kndl_clock_wall_ms() - api->skew_ms;
+    if (*ret_pause_ms < 0)
         *ret_pause_ms = SECONDARY_PAUSE_MS;
+    if (*ret_pause_ms > PAUSE_MS_MAX)
+        *ret_pause_ms = PAUSE_MS_MAX;
     return true;
 }
 
@@ -190,17 +193,26 @@ static int ask_once(struct github_api *api, const struct github_question *questi
     return 0;
 }
 
+static int fail_limited(const struct github_api *api, struct kndl_error *err)
+{
+    int64_t left_ms = api->quiet_until_ms - kndl_clock_ms();
+
+    return kndl_fail(err, KNDL_UNAVAILABLE,
+                     "GitHub limits how often kndl may ask it; it may again in %" PRId64 " s",
+                     left_ms < 0 ? 0 : left_ms / 1000 + 1);
+}
+
 /* Turns the response into an answer, or into the failure that it stands for. */
 static int judge(struct github_api *api, const struct kndl_http_response *response,
                  struct github_answer *answer, struct kndl_error *err)
 {
     int64_t pause_ms;
 
-    if (is_limited(response, answer, &pause_ms)) {
+    if (is_limited(api, response, answer, &pause_ms)) {
         api->quiet_until_ms = kndl_clock_ms() + pause_ms;
         kndl_log(KNDL_WARNING, "GitHub limits us", KNDL_I64("pause_ms", pause_ms));
         github_answer_done(answer);
-        return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub asks us to wait");
+        return fail_limited(api, err);
     }
     if (response->status >= 200 && response->status < 300 &&
         (response->status == 204 || answer->json != NULL))
@@ -219,8 +231,8 @@ int github_api_ask(struct github_api *api, const struct github_question *questio
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf moved = {0};
     KNDL_CLEANUP(kndl_http_response_done) struct kndl_http_response response = {0};
 
-    if (kndl_clock_ms() < api->quiet_until_ms)
-        return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub asks us to wait");
+    if (api->quiet_until_ms != 0 && kndl_clock_ms() < api->quiet_until_ms)
+        return fail_limited(api, err);
     kndl_buf_printf(&url, "%s%s", api->url, question->path);
     if (ask_once(api, question, kndl_buf_text(&url), &response, err) < 0)
         return -1;

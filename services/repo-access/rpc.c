@@ -6,6 +6,9 @@
 
 #include "access.h"
 #include "handlers.h"
+#include "kndl/buf.h"
+#include "kndl/clock.h"
+#include "kndl/mem.h"
 #include "store_members.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
@@ -97,6 +100,34 @@ static int who_am_i(struct kndl_call *call, const V1(WhoAmIRequest) *req, V1(Who
     return 0;
 }
 
+/* Sentences for the caller about what is not as it should be with GitHub. */
+static int add_notices(struct kndl_call *call, V1(ListReposResponse) *resp)
+{
+    struct repo_access *repo_access = call->state;
+    const char **accounts;
+    int64_t listed_at_ms;
+    size_t count;
+
+    if (store_find_listing(repo_access->store, call->arena, &listed_at_ms, &call->err) < 0 ||
+        store_list_suspended(repo_access->store, call->arena, &accounts, &count, &call->err) < 0)
+        return -1;
+    resp->notices = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->notices);
+    if (kndl_clock_wall_ms() - listed_at_ms >= access_ttl_ms())
+        resp->notices[resp->n_notices++] =
+            (char *)"GitHub does not answer at the moment: these are the Repos that it last named.";
+    for (size_t i = 0; caller_of(call)->is_owner && i < count; i++) {
+        KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
+
+        kndl_buf_printf(&text,
+                        "The GitHub App is suspended on %s: nobody has access to its Repos, and "
+                        "their Sessions sleep, until it is lifted in GitHub's settings of that "
+                        "account.",
+                        accounts[i]);
+        resp->notices[resp->n_notices++] = kndl_arena_copy(call->arena, kndl_buf_text(&text));
+    }
+    return 0;
+}
+
 static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
                       V1(ListReposResponse) *resp)
 {
@@ -122,7 +153,7 @@ static int list_repos(struct kndl_call *call, const V1(ListReposRequest) *req,
     for (size_t i = 0; i < count; i++)
         if (allowed[i])
             resp->repos[resp->n_repos++] = rpc_repo(&repos[i], call->arena);
-    return 0;
+    return add_notices(call, resp);
 }
 
 KNDL_PUBLIC(V1, RepoAccessService, WhoAmI, who_am_i, stand)

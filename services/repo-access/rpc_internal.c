@@ -23,8 +23,9 @@
 
 enum {
     IDS_MAX = 200,
-    AUTHENTICATE_MS = 5000,    /* how long the gateway may keep an answer */
-    RESOLVE_AGE_MS = 30 * 1000 /* a name that is not known is looked for in a listing this young */
+    AUTHENTICATE_MS = 5000,     /* how long the gateway may keep an answer */
+    RESOLVE_AGE_MS = 30 * 1000, /* a name that is not known is looked for in a listing this young */
+    MINT_AGE_MS = 5 * 1000,     /* as is an installation, where the one that is known refuses */
 };
 
 static int read_kind(struct kndl_call *call, V1(AuthenticateRequest__Kind) kind,
@@ -194,8 +195,46 @@ static int resolve_repo(struct kndl_call *call, const V1(ResolveRepoRequest) *re
                    ? kndl_fail(&call->err, KNDL_NOT_FOUND,
                                "you have no access to a Repo with the id %" PRId64, req->repo_id)
                    : kndl_fail(&call->err, KNDL_NOT_FOUND,
-                               "you have no access to a Repo named %.140s", req->name);
+                               "you have no access to a Repo named %.140s: it needs the GitHub App "
+                               "installed there, not suspended, and you as a collaborator",
+                               req->name);
     resp->repo = rpc_repo(&repo, call->arena);
+    return 0;
+}
+
+static V1(GetReposResponse__Presence) presence_of(const struct repo *repo)
+{
+    if (repo->is_installed)
+        return KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_INSTALLED;
+    return repo->is_suspended
+               ? KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_SUSPENDED
+               : KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_GONE;
+}
+
+static int get_repos(struct kndl_call *call, const V1(GetReposRequest) *req,
+                     V1(GetReposResponse) *resp)
+{
+    struct repo_access *repo_access = call->state;
+    struct repo *repos;
+    size_t count;
+
+    if (req->n_repo_ids > IDS_MAX)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%zu Repos asked for; the most is %d",
+                         req->n_repo_ids, IDS_MAX);
+    if (access_list(repo_access, access_ttl_ms(), call->arena, &call->err) < 0 ||
+        store_find_repos(repo_access->store, req->repo_ids, req->n_repo_ids, call->arena, &repos,
+                         &count, &call->err) < 0)
+        return -1;
+    resp->repos = kndl_arena_alloc(call->arena, (count + 1) * sizeof *resp->repos);
+    for (size_t i = 0; i < count; i++) {
+        V1(GetReposResponse__State) *state = kndl_arena_alloc(call->arena, sizeof *state);
+
+        kndl__repo_access__v1__get_repos_response__state__init(state);
+        state->id = repos[i].id;
+        state->name = (char *)repos[i].name;
+        state->presence = presence_of(&repos[i]);
+        resp->repos[resp->n_repos++] = state;
+    }
     return 0;
 }
 
@@ -222,6 +261,32 @@ static int get_people(struct kndl_call *call, const V1(GetPeopleRequest) *req,
     return 0;
 }
 
+/* A Repo that was given to another owner is another installation's: it is listed anew once. */
+static int mint(struct kndl_call *call, const V1(MintGitTokenRequest) *req, struct repo *ret_repo,
+                struct github_token *ret_token)
+{
+    struct repo_access *repo_access = call->state;
+    struct kndl_error cause = {0};
+    int64_t refused_by = 0;
+
+    for (;;) {
+        if (store_find_repo(repo_access->store, req->repo_id, call->arena, ret_repo, &call->err) <
+            0)
+            return -1;
+        if (ret_repo->installation_id == refused_by)
+            return kndl_fail(&call->err, cause.code, "%s", cause.message);
+        cause = (struct kndl_error){0};
+        if (github_mint(repo_access->github, ret_repo, req->write, call->arena, ret_token,
+                        &cause) == 0)
+            return 0;
+        if (cause.code != KNDL_PERMISSION_DENIED || refused_by != 0)
+            return kndl_fail(&call->err, cause.code, "%s", cause.message);
+        refused_by = ret_repo->installation_id;
+        if (access_list(repo_access, MINT_AGE_MS, call->arena, &call->err) < 0)
+            return -1;
+    }
+}
+
 static int mint_git_token(struct kndl_call *call, const V1(MintGitTokenRequest) *req,
                           V1(MintGitTokenResponse) *resp)
 {
@@ -230,8 +295,7 @@ static int mint_git_token(struct kndl_call *call, const V1(MintGitTokenRequest) 
     struct github_token token = {0};
     struct repo repo;
 
-    if (store_find_repo(repo_access->store, req->repo_id, call->arena, &repo, &call->err) < 0 ||
-        github_mint(repo_access->github, &repo, req->write, call->arena, &token, &call->err) < 0)
+    if (mint(call, req, &repo, &token) < 0)
         return -1;
     resp->token = kndl_arena_copy(call->arena, (const char *)token.token.data);
     kndl_secret_done(&token.token);
@@ -253,6 +317,7 @@ KNDL_RPC(V1, RepoAccessInternalService, BeginDevice, begin_device)
 KNDL_RPC(V1, RepoAccessInternalService, PollDevice, poll_device)
 KNDL_RPC(V1, RepoAccessInternalService, CheckAccess, check_access)
 KNDL_RPC(V1, RepoAccessInternalService, ResolveRepo, resolve_repo)
+KNDL_RPC(V1, RepoAccessInternalService, GetRepos, get_repos)
 KNDL_RPC(V1, RepoAccessInternalService, GetPeople, get_people)
 KNDL_RPC(V1, RepoAccessInternalService, MintGitToken, mint_git_token)
 

@@ -8,6 +8,7 @@
 #include "0001_people.sql.h"
 #include "0002_members.sql.h"
 #include "0003_logins.sql.h"
+#include "0004_installations.sql.h"
 #include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -25,6 +26,7 @@ static const struct kndl_migration migrations[] = {
     {1, "0001_people", MIGRATION_0001_PEOPLE},
     {2, "0002_members", MIGRATION_0002_MEMBERS},
     {3, "0003_logins", MIGRATION_0003_LOGINS},
+    {4, "0004_installations", MIGRATION_0004_INSTALLATIONS},
     {0, NULL, NULL},
 };
 
@@ -44,7 +46,11 @@ static const struct kndl_statement statements[] = {
     {"find_listing", SQL_FIND_LISTING},
     {"forget_repos", SQL_FORGET_REPOS},
     {"keep_repo", SQL_KEEP_REPO},
+    {"forget_installations", SQL_FORGET_INSTALLATIONS},
+    {"keep_installation", SQL_KEEP_INSTALLATION},
+    {"list_suspended", SQL_LIST_SUSPENDED},
     {"keep_listing", SQL_KEEP_LISTING},
+    {"find_repos", SQL_FIND_REPOS},
     {"find_repo", SQL_FIND_REPO},
     {"find_repo_by_name", SQL_FIND_REPO_BY_NAME},
     {"list_repos", SQL_LIST_REPOS},

@@ -50,6 +50,22 @@ struct repo {
     bool is_private;
     const char *description;
     bool is_installed; /* false: the App is no longer on it */
+    bool is_suspended; /* it is not, because its installation is suspended */
+};
+
+/* The App on one account. */
+struct installation {
+    int64_t id;
+    const char *account; /* its login */
+    bool is_suspended;
+};
+
+/* All that the App is installed on, as GitHub lists it. */
+struct listing {
+    struct repo *repos;
+    size_t repo_count;
+    struct installation *installations;
+    size_t installation_count;
 };
 
 /* What GitHub last said of a person and a Repo. */
@@ -134,14 +150,23 @@ int store_find_listing(struct store *store, struct kndl_arena *arena, int64_t *r
                        struct kndl_error *err);
 
 /* Puts a whole new listing in the place of the old one. */
-int store_keep_listing(struct store *store, const struct repo *repos, size_t count, int64_t now_ms,
+int store_keep_listing(struct store *store, const struct listing *listing, int64_t now_ms,
                        struct kndl_error *err);
+
+/* The accounts whose installation is suspended, by login. */
+int store_list_suspended(struct store *store, struct kndl_arena *arena, const char ***ret_accounts,
+                         size_t *ret_count, struct kndl_error *err);
 
 /* Fail with KNDL_NOT_FOUND if it was never seen. One that is gone is found, not installed. */
 int store_find_repo(struct store *store, int64_t id, struct kndl_arena *arena,
                     struct repo *ret_repo, struct kndl_error *err);
 int store_find_repo_by_name(struct store *store, const char *name, struct kndl_arena *arena,
                             struct repo *ret_repo, struct kndl_error *err);
+
+/* Those of the Repos that were ever seen, in no order, installed or not. */
+int store_find_repos(struct store *store, const int64_t *ids, size_t count,
+                     struct kndl_arena *arena, struct repo **ret_repos, size_t *ret_count,
+                     struct kndl_error *err);
 
 /* The installed ones by name, 5,000 at most. */
 int store_list_repos(struct store *store, struct kndl_arena *arena, struct repo **ret_repos,

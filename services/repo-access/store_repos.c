@@ -16,7 +16,7 @@ int store_find_listing(struct store *store, struct kndl_arena *arena, int64_t *r
     return 0;
 }
 
-int store_keep_listing(struct store *store, const struct repo *repos, size_t count, int64_t now_ms,
+int store_keep_listing(struct store *store, const struct listing *listing, int64_t now_ms,
                        struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
@@ -24,15 +24,40 @@ int store_keep_listing(struct store *store, const struct repo *repos, size_t cou
     /* The listing's row comes first: its lock keeps two listings from mixing. */
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         kndl_db_exec(store->db, "keep_listing", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
-        kndl_db_exec(store->db, "forget_repos", NULL, NULL, err) < 0)
+        kndl_db_exec(store->db, "forget_repos", NULL, NULL, err) < 0 ||
+        kndl_db_exec(store->db, "forget_installations", NULL, NULL, err) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (kndl_db_exec(store->db, "keep_repo", NULL, NULL, err, kndl_db_i64(repos[i].id),
-                         kndl_db_text(repos[i].name), kndl_db_i64(repos[i].installation_id),
-                         kndl_db_text(repos[i].default_branch), kndl_db_bool(repos[i].is_private),
-                         kndl_db_text(repos[i].description)) < 0)
+    for (size_t i = 0; i < listing->installation_count; i++) {
+        const struct installation *each = &listing->installations[i];
+
+        if (kndl_db_exec(store->db, "keep_installation", NULL, NULL, err, kndl_db_i64(each->id),
+                         kndl_db_text(each->account), kndl_db_bool(each->is_suspended)) < 0)
             return -1;
+    }
+    for (size_t i = 0; i < listing->repo_count; i++) {
+        const struct repo *repo = &listing->repos[i];
+
+        if (kndl_db_exec(store->db, "keep_repo", NULL, NULL, err, kndl_db_i64(repo->id),
+                         kndl_db_text(repo->name), kndl_db_i64(repo->installation_id),
+                         kndl_db_text(repo->default_branch), kndl_db_bool(repo->is_private),
+                         kndl_db_text(repo->description)) < 0)
+            return -1;
+    }
     return kndl_tx_commit(&tx, err);
+}
+
+int store_list_suspended(struct store *store, struct kndl_arena *arena, const char ***ret_accounts,
+                         size_t *ret_count, struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "list_suspended", arena, &rows, err) < 0)
+        return -1;
+    *ret_accounts = kndl_arena_alloc(arena, (rows.count + 1) * sizeof **ret_accounts);
+    for (size_t i = 0; i < rows.count; i++)
+        (*ret_accounts)[i] = kndl_row_text(&rows, i, 0);
+    *ret_count = rows.count;
+    return 0;
 }
 
 static struct repo read_repo(const struct kndl_rows *rows, size_t row)
@@ -45,6 +70,7 @@ static struct repo read_repo(const struct kndl_rows *rows, size_t row)
         .is_private = kndl_row_bool(rows, row, 4),
         .description = kndl_row_text(rows, row, 5),
         .is_installed = kndl_row_bool(rows, row, 6),
+        .is_suspended = kndl_row_bool(rows, row, 7),
     };
 }
 
@@ -74,6 +100,27 @@ int store_find_repo_by_name(struct store *store, const char *name, struct kndl_a
     return 0;
 }
 
+static void read_repos(const struct kndl_rows *rows, struct kndl_arena *arena,
+                       struct repo **ret_repos, size_t *ret_count)
+{
+    *ret_repos = kndl_arena_alloc(arena, (rows->count + 1) * sizeof **ret_repos);
+    for (size_t i = 0; i < rows->count; i++)
+        (*ret_repos)[i] = read_repo(rows, i);
+    *ret_count = rows->count;
+}
+
+int store_find_repos(struct store *store, const int64_t *ids, size_t count,
+                     struct kndl_arena *arena, struct repo **ret_repos, size_t *ret_count,
+                     struct kndl_error *err)
+{
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "find_repos", arena, &rows, err, kndl_db_i64s(ids, count)) < 0)
+        return -1;
+    read_repos(&rows, arena, ret_repos, ret_count);
+    return 0;
+}
+
 int store_list_repos(struct store *store, struct kndl_arena *arena, struct repo **ret_repos,
                      size_t *ret_count, struct kndl_error *err)
 {
@@ -81,10 +128,7 @@ int store_list_repos(struct store *store, struct kndl_arena *arena, struct repo 
 
     if (kndl_db_exec(store->db, "list_repos", arena, &rows, err) < 0)
         return -1;
-    *ret_repos = kndl_arena_alloc(arena, (rows.count + 1) * sizeof **ret_repos);
-    for (size_t i = 0; i < rows.count; i++)
-        (*ret_repos)[i] = read_repo(&rows, i);
-    *ret_count = rows.count;
+    read_repos(&rows, arena, ret_repos, ret_count);
     return 0;
 }
 

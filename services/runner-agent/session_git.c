@@ -30,12 +30,20 @@ static void again_in(struct session *session, int64_t ms)
     kndl_timer_start(session->git_timer, (uint64_t)ms, 0);
 }
 
-/* Said once, until there is one again. */
+/* Said once, until there is one again: in the log, and in the Session. */
 static void go_without(struct session *session, const char *why)
 {
-    if (!session->is_without_git)
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
+
+    if (!session->is_without_git) {
         kndl_log(KNDL_WARNING, "the Sandbox has no git token; asked again every 5 minutes",
                  KNDL_STR("session", session->id), KNDL_STR("why", why));
+        kndl_buf_printf(&text,
+                        "git and gh in the Sandbox have no new token for GitHub: %s. kndl asks "
+                        "again every 5 minutes; until then a push or fetch may be refused.",
+                        why);
+        session_note(session, "git_token_missing", kndl_buf_text(&text));
+    }
     session->is_without_git = true;
     again_in(session, WITHOUT_MS);
 }
@@ -51,6 +59,9 @@ static void written(void *data, const struct sandbox_exit *end)
                                                      : "it could not be written in the Sandbox");
         return;
     }
+    if (session->is_without_git)
+        session_note(session, "git_token_back",
+                     "git and gh in the Sandbox have a token for GitHub again.");
     session->is_without_git = false;
     again_in(session, AGAIN_MS);
 }

@@ -106,10 +106,14 @@ static void git_token_minted(struct session *session, const char *note,
         kndl_buf_printf(&url, "https://github.com/%s.git", session->start->repo_name);
         start_clone(session, kndl_buf_text(&url), (struct kndl_slice){0}, true);
     } else {
+        /* Refused or not answered: never the host's credentials, which may see more. */
         kndl_buf_append_text(&session->end.last_output, err->message);
         session_fail(session, "repo_clone_failed",
-                     "kndl could not get a token to clone the Repo with. See that it may still use "
-                     "the Repo, then Retry.");
+                     err->code == KNDL_PERMISSION_DENIED
+                         ? "GitHub gives kndl no token to clone the Repo with. See that the GitHub "
+                           "App is installed on it and not suspended, then Retry."
+                         : "kndl could not get a token to clone the Repo with: GitHub or the Hub "
+                           "did not answer. Retry in a while.");
     }
 }
 

@@ -11,3 +11,6 @@ extern const struct kndl_task deadlines_task;
 
 /* Once in each process: what an older release left that this one does not allow (AC-10). */
 extern const struct kndl_task upgrade_task;
+
+/* Sessions follow their Repos: names, and whether the GitHub App is on them. */
+extern const struct kndl_task repos_task;

@@ -352,7 +352,8 @@ static bool is_view_changed(const struct edit *edit)
            a->queue_paused != b->queue_paused || a->turn_open != b->turn_open ||
            a->open_questions != b->open_questions || a->running_subagents != b->running_subagents ||
            strcmp(a->title, b->title) != 0 || a->run != b->run ||
-           strcmp(a->waits_code, b->waits_code) != 0;
+           strcmp(a->waits_code, b->waits_code) != 0 || strcmp(a->repo_name, b->repo_name) != 0 ||
+           strcmp(a->repo_problem, b->repo_problem) != 0;
 }
 
 static void add_change(struct edit *edit, bool is_view, struct changes *changes)
@@ -389,7 +390,8 @@ int edit_commit(struct edit *edit, struct changes *changes, struct kndl_error *e
                   kndl_db_i64(session->open_questions), kndl_db_i64(session->running_subagents),
                   kndl_db_i64(session->last_seq), kndl_db_i64(session->view_version),
                   kndl_db_i64(session->changed_at_ms), kndl_db_i64(session->deadline_ms),
-                  kndl_db_text(session->waits_code)) < 0)
+                  kndl_db_text(session->waits_code), kndl_db_text(session->repo_name),
+                  kndl_db_text(session->repo_problem)) < 0)
         return -1;
     if (kndl_tx_commit(&edit->tx, err) < 0)
         return -1;

@@ -61,6 +61,7 @@ static const struct kndl_env env[] = {
     {"HUB_DATABASE_URL", NULL, "PostgreSQL, as the role that owns schema sessions"},
     {"HUB_RUNNER_SIGNING_KEY_FILE", NULL, "signs Runners' users on NATS, as kndl-init made it"},
     {"HUB_NATS_ACCOUNT", NULL, "the public key of NATS's account KNDL: kndl-init's file `account`"},
+    {"HUB_RUNNER_JWT_MS", "3600000", "how long a Runner's user on NATS lasts; from 5000 on"},
     {NULL, NULL, NULL},
 };
 
@@ -69,7 +70,7 @@ static ProtobufCService *const *const answers[] = {
 };
 
 static const struct kndl_task *const tasks[] = {&dispatch_task, &deadlines_task, &upgrade_task,
-                                                NULL};
+                                                &repos_task, NULL};
 
 static const struct kndl_service service = {
     .name = "sessions",

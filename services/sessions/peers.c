@@ -13,6 +13,7 @@
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "store.h"
 
 #define ACCESS(name) Kndl__RepoAccess__V1__##name
 #define SECRETS(name) Kndl__Secrets__V1__##name
@@ -99,6 +100,44 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
         return kndl_fail(&call->err, KNDL_INTERNAL, "repo-access answered without a Repo");
     *ret_id = resp->repo->id;
     *ret_name = resp->repo->name;
+    return 0;
+}
+
+static const char *problem_of(ACCESS(GetReposResponse__Presence) presence)
+{
+    switch (presence) {
+    case KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_SUSPENDED:
+        return "repo_suspended";
+    case KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_GONE:
+        return "repo_gone";
+    case KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_INSTALLED:
+    case KNDL__REPO_ACCESS__V1__GET_REPOS_RESPONSE__PRESENCE__PRESENCE_UNSPECIFIED:
+    default:
+        return "";
+    }
+}
+
+int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                    size_t count, struct repo_state **ret_repos, size_t *ret_count)
+{
+    struct repo_state *repos = kndl_arena_alloc(call->arena, (count + 1) * sizeof *repos);
+    size_t found = 0;
+
+    limit(call);
+    for (size_t at = 0; at < count; at += ACCESS_BATCH_COUNT) {
+        ACCESS(GetReposRequest) req = KNDL__REPO_ACCESS__V1__GET_REPOS_REQUEST__INIT;
+        ACCESS(GetReposResponse) * resp;
+
+        req.repo_ids = (int64_t *)repo_ids + at;
+        req.n_repo_ids = count - at < ACCESS_BATCH_COUNT ? count - at : ACCESS_BATCH_COUNT;
+        if (KNDL_CALL(ACCESS, GetRepos, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+            return -1;
+        for (size_t i = 0; i < resp->n_repos && found < count; i++)
+            repos[found++] = (struct repo_state){resp->repos[i]->id, resp->repos[i]->name,
+                                                 problem_of(resp->repos[i]->presence)};
+    }
+    *ret_repos = repos;
+    *ret_count = found;
     return 0;
 }
 

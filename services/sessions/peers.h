@@ -35,6 +35,12 @@ int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_
 int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
                        const char *name, int64_t *ret_id, const char **ret_name);
 
+/* repo-access: what these Repos are like at GitHub; any number of them. Those that it never saw are
+ * left out. */
+struct repo_state;
+int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                    size_t count, struct repo_state **ret_repos, size_t *ret_count);
+
 /* repo-access: who the person of this call is; `email` is GitHub's noreply one. */
 struct person {
     const char *login;

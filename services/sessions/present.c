@@ -35,13 +35,16 @@ const char *present_waits(const char *code)
     return NULL;
 }
 
-/* Why it is in its state; or, while it is awake, why there is no more to be seen of it. */
+/* Why it is in its state; or, before that, why there is no more to be seen of one that is awake, or
+ * why one that is not cannot be woken. */
 static void say_why(const struct session *session, Kndl__Sessions__V1__Session *shown)
 {
-    const char *waits = life_is_awake(session->state) ? present_waits(session->waits_code) : NULL;
+    bool is_awake = life_is_awake(session->state);
+    const char *code = is_awake ? session->waits_code : session->repo_problem;
+    const char *reason = is_awake ? present_waits(code) : store_repo_reason(code);
 
-    shown->reason_code = (char *)(waits == NULL ? session->reason_code : session->waits_code);
-    shown->reason = (char *)(waits == NULL ? session->reason : waits);
+    shown->reason_code = (char *)(reason == NULL ? session->reason_code : code);
+    shown->reason = (char *)(reason == NULL ? session->reason : reason);
 }
 
 Kndl__Sessions__V1__Session *present_session(struct kndl_arena *arena,

@@ -15,6 +15,7 @@
 #include "0003_waits.sql.h"
 #include "0004_authors.sql.h"
 #include "0005_updates.sql.h"
+#include "0006_repos.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -24,9 +25,13 @@
 static const char schema[] = "sessions";
 
 static const struct kndl_migration migrations[] = {
-    {1, "sessions", MIGRATION_0001_SESSIONS}, {2, "runners", MIGRATION_0002_RUNNERS},
-    {3, "waits", MIGRATION_0003_WAITS},       {4, "authors", MIGRATION_0004_AUTHORS},
-    {5, "updates", MIGRATION_0005_UPDATES},   {0, NULL, NULL},
+    {1, "sessions", MIGRATION_0001_SESSIONS},
+    {2, "runners", MIGRATION_0002_RUNNERS},
+    {3, "waits", MIGRATION_0003_WAITS},
+    {4, "authors", MIGRATION_0004_AUTHORS},
+    {5, "updates", MIGRATION_0005_UPDATES},
+    {6, "repos", MIGRATION_0006_REPOS},
+    {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
@@ -37,6 +42,7 @@ static const struct kndl_statement statements[] = {
     {"lock_session", SQL_LOCK_SESSION},
     {"update_session", SQL_UPDATE_SESSION},
     {"list_repos", SQL_LIST_REPOS},
+    {"sessions_of_repo", SQL_SESSIONS_OF_REPO},
     {"list_sessions", SQL_LIST_SESSIONS},
     {"find_request", SQL_FIND_REQUEST},
     {"put_request", SQL_PUT_REQUEST},
@@ -153,6 +159,7 @@ enum session_column {
     CHANGED_AT_MS,
     DEADLINE_MS,
     WAITS_CODE,
+    REPO_PROBLEM,
     QUEUED_COUNT,
     NOW_MS,
     SEAL_KEY,
@@ -224,6 +231,7 @@ void store_session_of(const struct kndl_rows *rows, size_t row, struct session *
         .changed_at_ms = kndl_row_i64(rows, row, CHANGED_AT_MS),
         .deadline_ms = kndl_row_i64(rows, row, DEADLINE_MS),
         .waits_code = kndl_row_text(rows, row, WAITS_CODE),
+        .repo_problem = kndl_row_text(rows, row, REPO_PROBLEM),
         .queued_count = kndl_row_i64(rows, row, QUEUED_COUNT),
         .now_ms = kndl_row_i64(rows, row, NOW_MS),
         .seal_key = kndl_row_bytes(rows, row, SEAL_KEY),

@@ -66,8 +66,9 @@ struct session {
     int64_t last_seq;
     int64_t view_version;
     int64_t changed_at_ms;
-    int64_t deadline_ms;    /* 0: none */
-    const char *waits_code; /* why the newest run's output waits on its Runner; "": it does not */
+    int64_t deadline_ms;      /* 0: none */
+    const char *waits_code;   /* why the newest run's output waits on its Runner; "": it does not */
+    const char *repo_problem; /* why nobody can work in its Repo, a reason code; "": they can */
 
     int64_t queued_count;
     int64_t now_ms; /* of the database, when this was read */
@@ -108,6 +109,25 @@ int store_read_session(struct store *store, struct kndl_arena *arena, const char
 /* The Repos that have Sessions, of one Creator or ("") of all. */
 int store_list_repos(struct store *store, struct kndl_arena *arena, const char *creator_id,
                      int64_t **ret_ids, size_t *ret_count, struct kndl_error *err);
+
+/* A Repo as GitHub has it now. */
+struct repo_state {
+    int64_t id;
+    const char *name;
+    const char *problem; /* "", "repo_gone" or "repo_suspended" */
+};
+
+/*
+ * Its Sessions take its name. With a problem those that are awake go to sleep, and none takes a
+ * prompt or is woken until it is over.
+ */
+int store_follow_repo(struct store *store, struct kndl_arena *arena, const struct repo_state *repo,
+                      struct changes *changes, struct kndl_error *err);
+
+/* A problem of a Repo as people read it: as a Session's reason, and as the end of a refusal. "" has
+ * none (NULL). */
+const char *store_repo_reason(const char *problem);
+const char *store_repo_refusal(const char *problem);
 
 /* Where a page of Sessions begins: behind this one, which changed then. */
 struct session_place {

@@ -29,6 +29,9 @@ static int check_takes_prompts(const struct session *session, struct kndl_error 
         return kndl_fail(err, KNDL_ABORTED,
                          "session %s has failed: Retry (`kndl wake`) first, then send the prompt",
                          session->id);
+    if (session->repo_problem[0] != '\0')
+        return kndl_fail(err, KNDL_ABORTED, "session %s takes no prompts: %s", session->id,
+                         store_repo_refusal(session->repo_problem));
     if (session->queued_count >= QUEUE_COUNT_MAX)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
                          "%d prompts wait already: cancel one, or send this one later",
@@ -243,6 +246,9 @@ int store_wake_session(struct store *store, struct kndl_arena *arena, const stru
         return kndl_fail(err, KNDL_ABORTED,
                          "session %s is %s: only one that is asleep or has failed can be woken",
                          asked->session_id, life_name(edit.session.state));
+    if (edit.session.repo_problem[0] != '\0')
+        return kndl_fail(err, KNDL_ABORTED, "session %s cannot be woken: %s", asked->session_id,
+                         store_repo_refusal(edit.session.repo_problem));
     if (edit.session.runner_removed)
         return kndl_fail(err, KNDL_ABORTED,
                          "the Runner %s of session %s was removed: begin a new Session",

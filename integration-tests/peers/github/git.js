@@ -108,8 +108,11 @@ function handle({ state, req, res, url, path: pathname, root, web }) {
     plain(res, 401, 'Invalid username or token.', { 'www-authenticate': 'Basic realm="GitHub"' });
     return true;
   }
-  const { repo, moved } = state.repoByName(`${owner}/${name}`);
-  if (moved && grant.repoIds.includes(moved.id)) {
+  // As GitHub has it, clone, fetch and push by an older name work as by the new one: the first
+  // request is redirected, and whatever still comes by the older name is served.
+  const { repo: named, moved } = state.repoByName(`${owner}/${name}`);
+  const repo = named ?? moved;
+  if (moved && req.method === 'GET' && grant.repoIds.includes(moved.id)) {
     const location = `${web}/${moved.full_name}.git/${action}${url.search}`;
     plain(res, 301, 'Moved Permanently', { location });
   } else if (!repo || !grant.repoIds.includes(repo.id)) {

@@ -16,6 +16,18 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, installation_id = excluded.
     default_branch = excluded.default_branch, is_private = excluded.is_private,
     description = excluded.description, is_installed = true;
 
+-- name: forget_installations
+-- As forget_repos.
+DELETE FROM installation;
+
+-- name: keep_installation
+-- $1 id, $2 account, $3 is suspended.
+INSERT INTO installation (id, account, is_suspended) VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET account = excluded.account, is_suspended = excluded.is_suspended;
+
+-- name: list_suspended
+SELECT account FROM installation WHERE is_suspended ORDER BY lower(account);
+
 -- name: keep_listing
 -- $1 now.
 INSERT INTO listing (listed_at) VALUES ($1)
@@ -23,17 +35,30 @@ ON CONFLICT (is_only) DO UPDATE SET listed_at = excluded.listed_at;
 
 -- name: find_repo
 -- $1 id. No row: never seen.
-SELECT id, name, installation_id, default_branch, is_private, description, is_installed
-FROM repo WHERE id = $1;
+SELECT r.id, r.name, r.installation_id, r.default_branch, r.is_private, r.description,
+       r.is_installed, NOT r.is_installed AND coalesce(i.is_suspended, false)
+FROM repo r LEFT JOIN installation i ON i.id = r.installation_id
+WHERE r.id = $1;
 
 -- name: find_repo_by_name
 -- $1 owner/name in any case. An installed one comes first, then the newest.
-SELECT id, name, installation_id, default_branch, is_private, description, is_installed
-FROM repo WHERE lower(name) = lower($1) ORDER BY is_installed DESC, id DESC LIMIT 1;
+SELECT r.id, r.name, r.installation_id, r.default_branch, r.is_private, r.description,
+       r.is_installed, NOT r.is_installed AND coalesce(i.is_suspended, false)
+FROM repo r LEFT JOIN installation i ON i.id = r.installation_id
+WHERE lower(r.name) = lower($1) ORDER BY r.is_installed DESC, r.id DESC LIMIT 1;
+
+-- name: find_repos
+-- $1 ids.
+SELECT r.id, r.name, r.installation_id, r.default_branch, r.is_private, r.description,
+       r.is_installed, NOT r.is_installed AND coalesce(i.is_suspended, false)
+FROM repo r LEFT JOIN installation i ON i.id = r.installation_id
+WHERE r.id = ANY($1::bigint[]);
 
 -- name: list_repos
-SELECT id, name, installation_id, default_branch, is_private, description, is_installed
-FROM repo WHERE is_installed ORDER BY lower(name), id LIMIT 5000;
+SELECT r.id, r.name, r.installation_id, r.default_branch, r.is_private, r.description,
+       r.is_installed, NOT r.is_installed AND coalesce(i.is_suspended, false)
+FROM repo r LEFT JOIN installation i ON i.id = r.installation_id
+WHERE r.is_installed ORDER BY lower(r.name), r.id LIMIT 5000;
 
 -- name: rename_repo
 -- $1 id, $2 name.

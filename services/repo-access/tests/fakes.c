@@ -59,19 +59,40 @@ int github_find_user(struct github *github, const char *login, struct kndl_arena
     return 0;
 }
 
-int github_list_repos(struct github *github, struct kndl_arena *arena, struct repo **ret_repos,
-                      size_t *ret_count, struct kndl_error *err)
+int github_list_repos(struct github *github, struct kndl_arena *arena, struct listing *ret_listing,
+                      struct kndl_error *err)
 {
+    static struct installation installations[2];
+    static struct repo repos[2];
+    int64_t hello_is_of = github->is_given_away ? 2002 : 2001;
+
+    (void)arena;
     if (github->is_away)
         return away(err);
     github->lists++;
-    *ret_repos = kndl_arena_alloc(arena, 2 * sizeof **ret_repos);
-    (*ret_repos)[0] = (struct repo){
-        3001, github->is_renamed ? "demo/hi" : "demo/hello", 2001, "main", true, "Says hello",
-        true};
-    (*ret_repos)[1] = (struct repo){3002, "demo/Notes", 2001, "trunk", false, "", true};
-    *ret_count = github->is_uninstalled ? 1 : 2;
+    installations[0] = (struct installation){2001, "demo", github->is_suspended};
+    installations[1] = (struct installation){2002, "other", false};
+    repos[0] = (struct repo){.id = 3001,
+                             .name = github->is_renamed ? "demo/hi" : "demo/hello",
+                             .installation_id = hello_is_of,
+                             .default_branch = "main",
+                             .is_private = true,
+                             .description = "Says hello"};
+    repos[1] = (struct repo){.id = 3002,
+                             .name = "demo/Notes",
+                             .installation_id = 2001,
+                             .default_branch = "trunk",
+                             .description = ""};
+    *ret_listing = (struct listing){repos, github->is_uninstalled ? 1 : 2, installations, 2};
+    if (github->is_suspended)
+        ret_listing->repo_count = 0;
     return 0;
+}
+
+/* The installation that has demo/hello no longer answers as if there were none. */
+static bool is_stale(const struct github *github, const struct repo *repo)
+{
+    return github->is_given_away && repo->id == 3001 && repo->installation_id == 2001;
 }
 
 int github_check_collaborator(struct github *github, const struct repo *repo, const char *login,
@@ -83,6 +104,9 @@ int github_check_collaborator(struct github *github, const struct repo *repo, co
     if (github->is_renamed && strcmp(repo->name, "demo/hello") == 0)
         return kndl_fail(err, KNDL_ABORTED, "renamed");
     const char *grace = github->grace_is_called == NULL ? "grace" : github->grace_is_called;
+    *ret_yes = false;
+    if (is_stale(github, repo))
+        return 0;
     *ret_yes = strcmp(login, "ada") == 0 ||
                (repo->id == 3001 && !github->has_lost_grace && strcmp(login, grace) == 0);
     return 0;
@@ -111,6 +135,8 @@ int github_mint(struct github *github, const struct repo *repo, bool write,
     (void)arena;
     if (github->is_away)
         return away(err);
+    if (github->is_suspended || is_stale(github, repo))
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "kndl may not read %s", repo->name);
     kndl_secret_copy(&ret_token->token, kndl_slice_of(write ? "ghs_write" : "ghs_read"));
     ret_token->expires_at_ms = 7;
     ret_token->repo_name = github->is_renamed ? "demo/hi" : repo->name;

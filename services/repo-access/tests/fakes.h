@@ -13,6 +13,8 @@ struct github {
     bool is_away;
     bool is_renamed;
     bool is_uninstalled; /* demo/notes */
+    bool is_suspended;   /* the whole account */
+    bool is_given_away;  /* demo/hello, to another account that has the App, too */
     bool has_lost_grace; /* from demo/hello */
     int lists;
     int checks;

@@ -231,11 +231,14 @@ static void an_account_keeps_its_id_whatever_it_is_called(void **state)
 static void the_repos_of_every_installation_are_listed(void **state)
 {
     struct fixture *f = *state;
-    struct repo *repos;
-    size_t count;
+    struct listing listing;
 
-    assert_int_equal(github_list_repos(f->github, f->arena, &repos, &count, &f->err), 0);
-    assert_int_equal(count, 3);
+    assert_int_equal(github_list_repos(f->github, f->arena, &listing, &f->err), 0);
+    assert_int_equal(listing.repo_count, 3);
+    assert_int_equal(listing.installation_count, 1);
+    assert_string_equal(listing.installations[0].account, "demo");
+    assert_false(listing.installations[0].is_suspended);
+    const struct repo *repos = listing.repos;
     assert_int_equal(repos[0].id, 3001);
     assert_string_equal(repos[0].name, "demo/hello");
     assert_string_equal(repos[0].description, "Says hello");
@@ -322,17 +325,94 @@ static void a_token_that_github_dropped_is_made_anew_once(void **state)
 static void a_suspended_installation_gives_access_to_nothing(void **state)
 {
     struct fixture *f = *state;
-    struct repo *repos;
-    size_t count;
+    struct listing listing;
 
     change("{\"installations\":{\"2001\":{\"suspended_at\":\"2026-01-01T00:00:00Z\"}}}");
     assert_int_equal(check(f, "ada"), 0);
-    assert_int_equal(github_list_repos(f->github, f->arena, &repos, &count, &f->err), 0);
-    assert_int_equal(count, 0);
+    assert_int_equal(github_list_repos(f->github, f->arena, &listing, &f->err), 0);
+    assert_int_equal(listing.repo_count, 0);
+    assert_int_equal(listing.installation_count, 1);
+    assert_true(listing.installations[0].is_suspended);
     assert_int_equal(mint(f, 3001, false), -1);
-    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
+    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
+    assert_non_null(strstr(f->err.message, "kndl may not read demo/hello: the GitHub App is susp"));
     change("{\"installations\":{\"2001\":{\"suspended_at\":null}}}");
     assert_int_equal(mint(f, 3001, false), 0);
+}
+
+/* GI-06: with an App no Runner may fall back on its host's credentials, whatever GitHub says. */
+static void gi_06_a_refused_token_is_never_taken_for_a_hub_without_an_app(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *change, *undo, *says;
+    } cases[] = {
+        {"{\"installations\":{\"2001\":{\"suspended_at\":\"2026-01-01T00:00:00Z\"}}}",
+         "{\"installations\":{\"2001\":{\"suspended_at\":null}}}", "suspended"},
+        {"{\"installations\":{\"2001\":{\"repositories\":[3002]}}}",
+         "{\"installations\":{\"2001\":{\"repositories\":[3001,3002,3003]}}}",
+         "not installed on it"},
+        {"{\"installations\":{\"2001\":{\"permissions\":{\"contents\":null}}}}",
+         "{\"installations\":{\"2001\":{\"permissions\":{\"contents\":\"write\"}}}}",
+         "lacks the permission Contents"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        change(cases[i].change);
+        assert_int_equal(mint(f, 3001, false), -1);
+        assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
+        assert_non_null(strstr(f->err.message, cases[i].says));
+        change(cases[i].undo);
+    }
+    struct github_token token = {0};
+    struct repo elsewhere = hello;
+    elsewhere.installation_id = 2999;
+    assert_int_equal(github_mint(f->github, &elsewhere, false, f->arena, &token, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
+    assert_non_null(strstr(f->err.message, "not installed there any more"));
+}
+
+/* AC-07: a 403 that is none of ours to understand says nothing of the installation. */
+static void ac_07_a_403_without_a_suspension_decides_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    fault(
+        "[{\"path\":\"access_tokens\",\"status\":403,\"body\":{\"message\":"
+        "\"Although you appear to have the correct authorization credentials, the organization has "
+        "an IP allow list enabled\"}}]");
+    assert_int_equal(mint(f, 3001, false), -1);
+    assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(check(f, "ada"), -1);
+}
+
+/* AC-05: both lists come in pages, and every page is read. */
+static void ac_05_more_than_a_page_of_installations_and_of_repos_is_listed(void **state)
+{
+    struct fixture *f = *state;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf patch = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf undo = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf ids = {0};
+    struct listing listing;
+
+    for (int i = 0; i < 205; i++)
+        kndl_buf_append_text(&ids, i > 0 ? ",3002" : "3002");
+    kndl_buf_append_text(&patch, "{\"installations\":{");
+    kndl_buf_append_text(&undo, "{\"installations\":{");
+    for (int i = 0; i < 120; i++) {
+        kndl_buf_printf(&patch,
+                        "%s\"%d\":{\"account\":\"demo\",\"permissions\":{\"metadata\":\"read\"},"
+                        "\"repositories\":[%s]}",
+                        i > 0 ? "," : "", 7000 + i, i == 119 ? kndl_buf_text(&ids) : "");
+        kndl_buf_printf(&undo, "%s\"%d\":null", i > 0 ? "," : "", 7000 + i);
+    }
+    kndl_buf_append_text(&patch, "}}");
+    kndl_buf_append_text(&undo, "}}");
+    change(kndl_buf_text(&patch));
+    assert_int_equal(github_list_repos(f->github, f->arena, &listing, &f->err), 0);
+    assert_int_equal(listing.installation_count, 121);
+    assert_int_equal(listing.repo_count, 208);
+    change(kndl_buf_text(&undo));
 }
 
 static void a_renamed_repo_says_so(void **state)
@@ -356,7 +436,7 @@ static void gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on(vo
     assert_int_equal(mint(f, 3001, false), 0);
     assert_int_equal(mint(f, 3001, true), 0);
     assert_int_equal(mint(f, 4711, false), -1);
-    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
+    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
     fault("[{\"path\":\"access_tokens\",\"status\":201,\"body\":{\"token\":\"ghs_wide\","
           "\"expires_at\":\"2099-01-01T00:00:00Z\",\"permissions\":{\"contents\":\"read\"},"
           "\"repositories\":[{\"id\":3001},{\"id\":3002}]}}]");
@@ -485,6 +565,9 @@ int main(void)
         TEST(ac_07_failures_of_github_decide_nothing),
         TEST(a_token_that_github_dropped_is_made_anew_once),
         TEST(a_suspended_installation_gives_access_to_nothing),
+        TEST(gi_06_a_refused_token_is_never_taken_for_a_hub_without_an_app),
+        TEST(ac_07_a_403_without_a_suspension_decides_nothing),
+        TEST(ac_05_more_than_a_page_of_installations_and_of_repos_is_listed),
         TEST(a_renamed_repo_says_so),
         TEST(gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on),
         TEST(a_clock_that_differs_from_githubs_is_learned),

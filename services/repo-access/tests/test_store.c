@@ -311,8 +311,10 @@ static void ac_06_a_repo_that_one_may_not_see_is_refused_like_one_that_is_not_th
     assert_int_equal(foreign.code, KNDL_NOT_FOUND);
     assert_false(resolve(f, grace, "demo/nope!", 0));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    assert_string_equal(foreign.message, "you have no access to a Repo named demo/notes");
-    assert_string_equal(f->err.message, "you have no access to a Repo named demo/nope!");
+    const char *at = strstr(foreign.message, "notes");
+    assert_non_null(at);
+    memcpy((char *)at, "nope!", 5); /* but for the name that was asked for they are alike */
+    assert_string_equal(f->err.message, foreign.message);
     assert_false(resolve(f, grace, "", 0));
     assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
 }

@@ -104,7 +104,7 @@ WHERE session_id = $1 AND id = $2 AND state = 2;
 -- A Session to be woken for a prompt that waits. Locks it; locked ones are left out.
 SELECT s.id
 FROM sessions.session s JOIN sessions.runner r ON r.id = s.runner_id
-WHERE s.state = 4 AND NOT s.wake_held AND NOT s.queue_paused
+WHERE s.state = 4 AND NOT s.wake_held AND NOT s.queue_paused AND s.repo_problem = ''
   AND NOT r.is_away AND r.paused_until_ms <= sessions.now_ms()
   AND EXISTS (SELECT FROM sessions.prompt p
               WHERE p.session_id = s.id AND p.state = 1 AND p.author_id = s.creator_id)

@@ -50,12 +50,18 @@ SET claude_session_id = $2, title = $3, state = $4, reason_code = $5, reason = $
     frozen_from = $7, sleep_code = $8, sleep_reason = $9, run = $10, conversation_exists = $11,
     was_active = $12, wake_held = $13, queue_paused = $14, turn_open = $15, turn_id = $16,
     turn_expected_until_ms = $17, open_questions = $18, running_subagents = $19, last_seq = $20,
-    view_version = $21, changed_at_ms = $22, deadline_ms = $23, waits_code = $24
+    view_version = $21, changed_at_ms = $22, deadline_ms = $23, waits_code = $24,
+    repo_name = $25, repo_problem = $26
 WHERE id = $1;
 
 -- name: list_repos
 -- The Repos that have Sessions. $1 Creator or '' for everybody's.
 SELECT DISTINCT repo_id FROM sessions.session WHERE $1::text = '' OR creator_id = $1::text ORDER BY repo_id;
+
+-- name: sessions_of_repo
+-- $1 Repo, $2 its name, $3 what is wrong with it. Its Sessions that do not know that yet.
+SELECT id FROM sessions.session
+WHERE repo_id = $1 AND (repo_name <> $2 OR repo_problem <> $3) ORDER BY id LIMIT 500;
 
 -- name: list_sessions
 -- $1 Repos, $2 Creator or '', $3 and $4 the last one's time and id of the page before, $5 limit. As

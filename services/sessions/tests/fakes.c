@@ -35,6 +35,21 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
     return 0;
 }
 
+int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+                    size_t count, struct repo_state **ret_repos, size_t *ret_count)
+{
+    if (peers->access_down)
+        return kndl_fail(&call->err, KNDL_UNAVAILABLE, "repo-access does not answer");
+    *ret_repos = kndl_arena_alloc(call->arena, sizeof **ret_repos);
+    *ret_count = count > 0 && repo_ids[0] == 7 ? 1 : 0;
+    (*ret_repos)[0] = (struct repo_state){
+        .id = 7,
+        .name = peers->repo_name == NULL ? "demo/hello" : peers->repo_name,
+        .problem = peers->repo_problem == NULL ? "" : peers->repo_problem,
+    };
+    return 0;
+}
+
 int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person)
 {
     (void)peers;

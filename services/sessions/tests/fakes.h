@@ -11,9 +11,11 @@ struct peers { /* ada is the Owner */
     bool access_down;
     bool redactor_down;
     bool secrets_down;
-    bool hides_repo; /* repo 7, from everybody */
-    bool has_token;  /* everybody's setup token */
-    unsigned masked; /* texts; each "secret" becomes "******" */
+    bool hides_repo;          /* repo 7, from everybody */
+    const char *repo_name;    /* of repo 7; NULL: demo/hello */
+    const char *repo_problem; /* NULL: none */
+    bool has_token;           /* everybody's setup token */
+    unsigned masked;          /* texts; each "secret" becomes "******" */
     unsigned assignments;
     unsigned put_masks;
     int last_phase; /* of the last assignment */

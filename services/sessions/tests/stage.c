@@ -14,6 +14,7 @@ const struct kndl_slice stage_token = {token_hash, sizeof token_hash};
 
 static const struct kndl_env env[] = {
     {"HUB_DATABASE_URL", NULL, "the test's own"},
+    {"HUB_RUNNER_JWT_MS", "3600000", "as in main.c"},
     {NULL, NULL, NULL},
 };
 

@@ -25,6 +25,15 @@ export function ErrorText({ children, retry }: { children: ReactNode; retry?: ()
   )
 }
 
+// What people should know although nothing of theirs failed, a sentence each.
+export function Notices({ children }: { children: readonly string[] }) {
+  return children.map((text) => (
+    <p key={text} role="status" className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+      {text}
+    </p>
+  ))
+}
+
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 p-8 text-center">

@@ -3,10 +3,11 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import { ArrowUp } from 'lucide-react'
 
+import { reposQuery } from '@/lib/repos'
 import { newRequestId } from '@/lib/request-id'
-import { Code, hasCode, repoAccess, sentence } from '@/lib/transport'
+import { Code, hasCode, sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
-import { Empty, ErrorText, Loading } from '@/ui/feedback'
+import { Empty, ErrorText, Loading, Notices } from '@/ui/feedback'
 import { Select } from '@/ui/field'
 import { Page } from '@/ui/page'
 
@@ -26,7 +27,7 @@ const efforts = [
 const lastRepo = 'kndl.repo'
 
 export function NewSession() {
-  const repos = useQuery({ queryKey: ['repos'], queryFn: async () => (await repoAccess.listRepos({})).repos })
+  const answer = useQuery(reposQuery)
   const create = useCreateSession()
   const navigate = useNavigate()
   const [repo, setRepo] = useState(localStorage.getItem(lastRepo) ?? '')
@@ -35,16 +36,20 @@ export function NewSession() {
   const [effort, setEffort] = useState('')
   const [requestId, setRequestId] = useState(newRequestId)
 
-  if (repos.isPending) return <Loading what="Repos" />
-  if (repos.isError) return <ErrorText retry={() => void repos.refetch()}>{sentence(repos.error)}</ErrorText>
-  if (repos.data.length === 0)
+  if (answer.isPending) return <Loading what="Repos" />
+  if (answer.isError) return <ErrorText retry={() => void answer.refetch()}>{sentence(answer.error)}</ErrorText>
+  const { repos, notices } = answer.data
+  if (repos.length === 0)
     return (
-      <Empty title="No Repo yet">
-        Install the Hub’s GitHub App on a Repo that you are a collaborator of; it then appears here.
-      </Empty>
+      <>
+        <Notices>{notices}</Notices>
+        <Empty title="No Repo yet">
+          Install the Hub’s GitHub App on a Repo that you are a collaborator of; it then appears here.
+        </Empty>
+      </>
     )
 
-  const chosen = repos.data.some((each) => each.name === repo) ? repo : repos.data[0]!.name
+  const chosen = repos.some((each) => each.name === repo) ? repo : repos[0]!.name
   const start = () => {
     if (create.isPending) return
     localStorage.setItem(lastRepo, chosen)
@@ -60,6 +65,7 @@ export function NewSession() {
 
   return (
     <Page title="New Session">
+      <Notices>{notices}</Notices>
       <p className="text-muted">
         A real Claude Code starts in a Sandbox of its own on a fresh clone, on your own subscription. Everyone with
         access to the Repo can watch; only you drive.
@@ -76,7 +82,7 @@ export function NewSession() {
           label="Repo"
           value={chosen}
           onChange={setRepo}
-          options={repos.data.map(({ name }) => ({ value: name, label: name }))}
+          options={repos.map(({ name }) => ({ value: name, label: name }))}
         />
         <Select label="Model" value={model} onChange={setModel} options={models} />
         <Select label="Effort" value={effort} onChange={setEffort} options={efforts} />

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
+import { reposQuery } from '@/lib/repos'
 import { newRequestId } from '@/lib/request-id'
-import { repoAccess, secrets } from '@/lib/transport'
+import { secrets } from '@/lib/transport'
 
 export interface Edit {
   name: string
@@ -13,7 +14,7 @@ export interface Edit {
 const key = ['variables']
 
 export function useRepos() {
-  return useQuery({ queryKey: ['repos'], queryFn: async () => (await repoAccess.listRepos({})).repos })
+  return useQuery({ ...reposQuery, select: ({ repos }) => repos })
 }
 
 // The Repo's own first, then Shared ones linked to it. Never a Sensitive value.
