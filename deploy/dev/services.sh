@@ -76,7 +76,8 @@ service_env() {
   sessions)
     plan_env "HUB_DATABASE_URL=$(database_url "$1")" \
       "HUB_RUNNER_SIGNING_KEY_FILE=$RUN_DIR/$1/runner-signing.seed" \
-      "HUB_NATS_ACCOUNT=$(cat "$DEV_DIR/nats/account")"
+      "HUB_NATS_ACCOUNT=$(cat "$DEV_DIR/nats/account")" \
+      "HUB_RUNNER_JWT_MS=${KNDL_DEV_RUNNER_JWT_MS:-3600000}"
     ;;
   secrets)
     plan_env "HUB_DATABASE_URL=$(database_url "$1")" "HUB_SECRETS_KEY_FILE=$RUN_DIR/$1/key"

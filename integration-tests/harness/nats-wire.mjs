@@ -107,9 +107,9 @@ export class Wire {
     return (await this.settle()) === '';
   }
 
-  // A request without a body; the answer's headers, as they came.
-  async ask(subject, inbox) {
-    this.write(`SUB ${inbox} 9999\r\nPUB ${subject} ${inbox} 0\r\n\r\n`);
+  // A request; the answer's headers, as they came.
+  async ask(subject, inbox, body = Buffer.alloc(0)) {
+    this.write(`SUB ${inbox} 9999\r\nPUB ${subject} ${inbox} ${body.length}\r\n${body.toString('latin1')}\r\n`);
     for (;;) {
       const line = await this.line();
       if (line.startsWith('-')) return line;
@@ -122,6 +122,17 @@ export class Wire {
       }
       this.write('UNSUB 9999\r\n');
       return headers.join('\n');
+    }
+  }
+
+  // Until the server ends the connection: what it said last.
+  async end() {
+    let said = '';
+    for (;;) {
+      const line = await this.line();
+      if (line === 'PING') this.write('PONG\r\n');
+      if (line === '-CLOSED') return said;
+      if (line.startsWith('-ERR')) said = line;
     }
   }
 

@@ -27,8 +27,10 @@ enum {
     ASK_MS = 15000,
     ANSWER_BYTES_MAX = 16 * 1024,
     TOKEN_FILE_BYTES_MAX = 512,
-    AGAIN_MS = 60 * 1000, /* where the Hub refuses, or is away, while the older one still holds */
-    SPARE_MS = 30 * 1000, /* a JWT that ends sooner is not worth a connection */
+    /* Of how long a JWT lasts: where the Hub refuses, or is away, while the older one still holds,
+     * it is asked again after that; and one that ends sooner is not worth a connection. */
+    AGAIN_PART = 60,
+    SPARE_PART = 120,
 };
 
 const struct kndl_env credential_env[] = {
@@ -42,6 +44,7 @@ const struct kndl_env credential_env[] = {
 struct grant {
     char *jwt;
     char *runner_id;
+    int64_t lasts_ms;
     int64_t until_ms; /* kndl_clock_ms() */
     int64_t renew_at_ms;
 };
@@ -131,6 +134,7 @@ static int read_grant(const struct kndl_http_response *response, int64_t asked_a
     *ret_grant = (struct grant){
         .jwt = kndl_strdup(answer->jwt),
         .runner_id = kndl_strdup(answer->runner_id),
+        .lasts_ms = answer->lasts_ms,
         .until_ms = asked_at_ms + answer->lasts_ms,
         .renew_at_ms = asked_at_ms + answer->lasts_ms * 2 / 3,
     };
@@ -232,7 +236,8 @@ static void *keep(void *data)
             kndl_log(KNDL_WARNING, "the credential could not be renewed",
                      KNDL_STR("why", err.message));
         pthread_mutex_lock(&credential->lock);
-        at_ms = is_new ? credential->grant.renew_at_ms : kndl_clock_ms() + AGAIN_MS;
+        at_ms = is_new ? credential->grant.renew_at_ms
+                       : kndl_clock_ms() + credential->grant.lasts_ms / AGAIN_PART;
     }
     pthread_mutex_unlock(&credential->lock);
     return NULL;
@@ -240,12 +245,13 @@ static void *keep(void *data)
 
 /* ---- for the bus ---- */
 
-static char *copy_jwt(struct credential *credential, int64_t spare_ms)
+static char *copy_jwt(struct credential *credential)
 {
+    const struct grant *grant = &credential->grant;
     char *jwt = NULL;
 
     pthread_mutex_lock(&credential->lock);
-    if (kndl_clock_ms() + spare_ms < credential->grant.until_ms)
+    if (kndl_clock_ms() + grant->lasts_ms / SPARE_PART < grant->until_ms)
         jwt = kndl_strdup(credential->grant.jwt);
     pthread_mutex_unlock(&credential->lock);
     return jwt;
@@ -255,14 +261,14 @@ static char *copy_jwt(struct credential *credential, int64_t spare_ms)
 static char *give_jwt(void *data)
 {
     struct credential *credential = data;
-    char *jwt = copy_jwt(credential, SPARE_MS);
+    char *jwt = copy_jwt(credential);
     struct kndl_error err;
 
     if (jwt != NULL)
         return jwt;
     if (renew(credential, &err) < 0)
         kndl_log(KNDL_WARNING, "the credential could not be renewed", KNDL_STR("why", err.message));
-    return copy_jwt(credential, 1000);
+    return copy_jwt(credential);
 }
 
 static void sign(void *data, struct kndl_slice nonce, uint8_t ret_signature[64])

@@ -2,7 +2,8 @@
 
 /*
  * What lets this Runner onto the Hub's NATS: an nkey of its own, made at the start and never
- * written, and a JWT for it, which the Hub gives for RUNNER_TOKEN and which lasts an hour.
+ * written, and a JWT for it, which the Hub gives for RUNNER_TOKEN and which lasts as long as the
+ * Hub says.
  *
  * A thread of its own renews it well before it ends (docs/adr/0021). NATS ends the connection when
  * the JWT does; the next one begins with the newer, and what was asked in between is asked again.

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "kndl/env.h"
 #include "kndl/error.h"
 #include "kndl/mem.h"
 #include "kndl/nkey.h"
@@ -16,12 +17,29 @@ struct minter {
     char *account; /* its public key */
 };
 
+static int read_lasts(int64_t *ret_lasts_ms, struct kndl_error *err)
+{
+    return kndl_env_get_i64("HUB_RUNNER_JWT_MS", MINTER_LASTS_MS_LEAST, MINTER_LASTS_MS_MOST,
+                            ret_lasts_ms, err);
+}
+
+int64_t minter_lasts_ms(void)
+{
+    int64_t lasts_ms = 0;
+
+    (void)read_lasts(&lasts_ms, NULL);
+    return lasts_ms;
+}
+
 int minter_open(const char *key_file, const char *account, struct minter **ret_minter,
                 struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret seed = {0};
     struct minter *minter;
+    int64_t lasts_ms;
 
+    if (read_lasts(&lasts_ms, err) < 0)
+        return -1;
     if (!kndl_nkey_is_public(KNDL_NKEY_ACCOUNT, kndl_slice_of(account)))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "%s is no account's public key", account);
     if (kndl_secret_read_file(key_file, FILE_BYTES_MAX, &seed, err) < 0)

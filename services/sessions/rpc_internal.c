@@ -18,9 +18,6 @@
 
 #define V1(name) Kndl__Sessions__V1__##name
 
-/* A removed Runner is cut off when its credential ends, at the latest. */
-enum { CREDENTIAL_MS = 3600 * 1000 };
-
 /* Nobody may make people wait for a redactor that hangs. */
 enum { REDACTOR_MS = 1000 };
 
@@ -162,8 +159,8 @@ static int mint_runner_credential(struct kndl_call *call,
     if (protocol_check(call, runner_id, &spoken) < 0)
         return -1;
 
-    resp->lasts_ms = CREDENTIAL_MS;
-    resp->expires_at_ms = kndl_clock_wall_ms() + CREDENTIAL_MS;
+    resp->lasts_ms = minter_lasts_ms();
+    resp->expires_at_ms = kndl_clock_wall_ms() + resp->lasts_ms;
     minter_mint(sessions->minter, runner_id, req->user_public, resp->expires_at_ms, &jwt);
     resp->runner_id = (char *)runner_id;
     resp->jwt = kndl_arena_copy(call->arena, kndl_buf_text(&jwt));
