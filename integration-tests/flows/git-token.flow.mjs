@@ -3,13 +3,13 @@
 // (current and previous are masked), GI-07 (the Workspace outlives sleep).
 
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
 
 import { Kndl } from '../harness/kndl.mjs';
+import { inside as insideOf, sandboxOf } from '../harness/sandbox.mjs';
 import { until } from '../harness/until.mjs';
 
 let kndl;
@@ -35,20 +35,7 @@ function isState(state, session = id) {
   }, 120 * 1000);
 }
 
-const home = () => path.join(kndl.facts.run_dir, 'runner');
-
-function sandboxOf(session) {
-  return fs.readdirSync(path.join(home(), 'sandboxes')).find((name) => name.endsWith(session));
-}
-
-const run = promisify(execFile);
-
-// In the Sandbox, as its root: what it wrote.
-async function inside(session, ...argv) {
-  const args = ['--root', path.join(home(), 'oci'), 'exec', '--cwd', '/workspace', '--env', 'HOME=/root',
-    sandboxOf(session), ...argv];
-  return (await run('runc', args, { encoding: 'utf8' })).stdout;
-}
+const inside = (session, ...argv) => insideOf(kndl, session, ...argv);
 
 const token = (session = id) =>
   until('the token is there', () => inside(session, 'cat', '/run/kndl/github-token').catch(() => ''));
@@ -114,7 +101,7 @@ test('after sleep the token is gone; a wake brings another, and the Workspace st
   await until('it may sleep', async () => (await kndl.cli(['sleep', id])).code === 0);
   await isState('STATE_ASLEEP');
   const mounts = fs.readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
-  assert.deepEqual(mounts.filter((line) => line.includes(`/sandboxes/${sandboxOf(id)}/`)), []);
+  assert.deepEqual(mounts.filter((line) => line.includes(`/sandboxes/${sandboxOf(kndl, id)}/`)), []);
   await kndl.ok('wake', id);
   await isState('STATE_ACTIVE');
   const now = await token();

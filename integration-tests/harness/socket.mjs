@@ -1,35 +1,52 @@
 // The Hub's WebSocket from a test's side: what the page does, without the page. It comes back by
 // itself and opens its Session anew from the newest Event that it has.
 
-import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
-import { create, createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-
-import { ROOT } from './kndl.mjs';
+import { registry } from './contract.mjs';
 
 const AGAIN_MS = 200;
 
-function readContract() {
-  const root = path.join(ROOT, 'proto');
-  const protos = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.proto'));
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'kndl-contract-'));
-  try {
-    const file = path.join(folder, 'set');
-    execFileSync('protoc', ['-I', root, '--include_imports', `--descriptor_set_out=${file}`, ...protos],
-      { stdio: 'ignore' });
-    return createFileRegistry(fromBinary(FileDescriptorSetSchema, fs.readFileSync(file)));
-  } finally {
-    fs.rmSync(folder, { recursive: true });
-  }
-}
-
-const registry = readContract();
 const ClientFrame = registry.getMessage('kndl.gateway.v1.ClientFrame');
 const ServerFrame = registry.getMessage('kndl.gateway.v1.ServerFrame');
+
+const packFrame = (kind, value) => toBinary(ClientFrame, create(ClientFrame, { kind: { case: kind, value } }));
+const readFrame = (data) => fromBinary(ServerFrame, new Uint8Array(data)).kind;
+
+function connect(kndl, headers) {
+  const url = kndl.facts.hub_url;
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/socket`, { protocols: ['kndl'], headers });
+  socket.binaryType = 'arraybuffer';
+  return socket;
+}
+
+// One connection, and all that came on it: `frames` as {case, value}, `code` once it is closed.
+export class Socket {
+  static async open(kndl, headers) {
+    const socket = new Socket();
+    socket.frames = [];
+    socket.web = connect(kndl, headers);
+    socket.web.onmessage = ({ data }) => socket.frames.push(readFrame(data));
+    socket.web.onclose = ({ code }) => { socket.code = code; };
+    await new Promise((resolve, reject) => {
+      socket.web.onopen = resolve;
+      socket.web.onerror = () => reject(new Error('the socket was refused'));
+    });
+    return socket;
+  }
+
+  say(kind, value) {
+    this.web.send(packFrame(kind, value));
+  }
+
+  all(kind) {
+    return this.frames.filter((frame) => frame.case === kind).map(({ value }) => value);
+  }
+
+  close() {
+    this.web.close();
+  }
+}
 
 export class Viewer {
   // `cookie` as Kndl.signIn() gives it.
@@ -48,17 +65,13 @@ export class Viewer {
 
   connect() {
     if (this.isEnded) return;
-    const url = this.kndl.facts.hub_url;
-    const headers = { cookie: this.cookie, origin: url };
-    const socket = new WebSocket(`${url.replace('http', 'ws')}/socket`,
-      { protocols: ['kndl'], headers });
-    socket.binaryType = 'arraybuffer';
+    const socket = connect(this.kndl, { cookie: this.cookie, origin: this.kndl.facts.hub_url });
     socket.onopen = () => {
       this.connections++;
       this.blocks.clear();
       this.say('open', { channel: 1, sessionId: this.sessionId, afterSeq: BigInt(this.seqs.at(-1) ?? 0) });
     };
-    socket.onmessage = ({ data }) => this.take(fromBinary(ServerFrame, new Uint8Array(data)).kind);
+    socket.onmessage = ({ data }) => this.take(readFrame(data));
     // A connection that is refused has an error alone; one that breaks has both.
     let isOver = false;
     const again = () => {
@@ -75,7 +88,7 @@ export class Viewer {
   }
 
   say(kind, value) {
-    this.socket.send(toBinary(ClientFrame, create(ClientFrame, { kind: { case: kind, value } })));
+    this.socket.send(packFrame(kind, value));
   }
 
   take({ case: kind, value }) {
