@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,12 +51,10 @@ static void answer(void *context, const char *request, struct kndl_buf *text)
 
 static void loop(struct supervisor *supervisor, int signals, int control)
 {
-    struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = control, .events = POLLIN}};
-
     do {
         supervisor_reap(supervisor);
         control_serve(control, answer, supervisor);
-        (void)poll(fds, sizeof fds / sizeof fds[0], supervisor_tick(supervisor));
+        supervisor_wait(supervisor, signals, control, supervisor_tick(supervisor));
     } while (take_signals(signals));
 }
 

@@ -35,7 +35,8 @@ void program_start(struct program *program, const char *logs, int64_t now_ms)
 
     program->again = false;
     program->started_ms = now_ms;
-    if (spawn_program(&program->plan, logs, &program->pid, &err) < 0) {
+    if ((program->log == NULL && logbook_open(logs, program->plan.name, &program->log, &err) < 0) ||
+        spawn_program(&program->plan, logbook_writer(program->log), &program->pid, &err) < 0) {
         kndl_log(KNDL_ERROR, "program not started", KNDL_STR("program", program->plan.name),
                  KNDL_STR("why", err.message));
         wait_again(program, 0, now_ms);
@@ -103,6 +104,13 @@ int64_t program_tick(struct program *program, const char *logs, int64_t now_ms)
         return program->due_ms;
     }
     abort();
+}
+
+void program_done(struct program *program)
+{
+    logbook_close(program->log);
+    plan_program_done(&program->plan);
+    *program = (struct program){0};
 }
 
 const char *program_state_name(enum program_state state)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "backoff.h"
+#include "logbook.h"
 #include "plan.h"
 
 enum program_state {
@@ -31,6 +32,7 @@ struct program {
     int64_t due_ms;
     uint64_t restarts; /* starts that nobody asked for */
     struct backoff backoff;
+    struct logbook *log; /* from its first start on, for all its processes */
 };
 
 /* Starts a program that has no process; one that cannot be started waits as if it had ended. */
@@ -44,5 +46,8 @@ void program_ended(struct program *program, int status, int64_t now_ms);
 
 /* Does what is due; returns when something will be next, or INT64_MAX. */
 int64_t program_tick(struct program *program, const char *logs, int64_t now_ms);
+
+/* Forgets it; it has no process. */
+void program_done(struct program *program);
 
 const char *program_state_name(enum program_state state);

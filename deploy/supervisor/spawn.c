@@ -19,24 +19,7 @@
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 
-enum { LOG_BYTES_KEPT = 16 * 1024 * 1024, EXIT_NOT_STARTED = 127 };
-
-static int open_log(const char *logs, const char *name, struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf older = {0};
-    struct stat st;
-    int fd;
-
-    kndl_buf_printf(&path, "%s/%s.log", logs, name);
-    kndl_buf_printf(&older, "%s/%s.log.1", logs, name);
-    if (stat(path.data, &st) == 0 && st.st_size > LOG_BYTES_KEPT)
-        (void)rename(path.data, older.data);
-    fd = open(path.data, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-    if (fd < 0)
-        return kndl_fail(err, KNDL_INTERNAL, "open %s: %s", path.data, strerror(errno));
-    return fd;
-}
+enum { EXIT_NOT_STARTED = 127 };
 
 _Noreturn static void give_up(const char *what)
 {
@@ -120,16 +103,12 @@ _Noreturn static void run_child(const struct plan_program *program, int log, pid
     _exit(EXIT_NOT_STARTED);
 }
 
-int spawn_program(const struct plan_program *program, const char *logs, pid_t *ret_pid,
+int spawn_program(const struct plan_program *program, int log, pid_t *ret_pid,
                   struct kndl_error *err)
 {
-    KNDL_CLEANUP(kndl_close) int log = open_log(logs, program->name, err);
     pid_t parent = getpid();
-    pid_t pid;
+    pid_t pid = fork();
 
-    if (log < 0)
-        return -1;
-    pid = fork();
     if (pid < 0)
         return kndl_fail(err, KNDL_INTERNAL, "fork: %s", strerror(errno));
     if (pid == 0)

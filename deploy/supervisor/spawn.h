@@ -11,9 +11,10 @@
 #include "plan.h"
 
 /*
- * Forks. What goes wrong in the child is said in the program's log, and the child ends with 127;
- * here it fails only if there is no log to open or no process to make (KNDL_INTERNAL).
+ * Forks. What the program writes goes to `log`, which is copied. What goes wrong in the child is
+ * said there, and the child ends with 127; here it fails only if there is no process to make
+ * (KNDL_INTERNAL).
  * The child gets SIGTERM if this process ends first.
  */
-int spawn_program(const struct plan_program *program, const char *logs, pid_t *ret_pid,
+int spawn_program(const struct plan_program *program, int log, pid_t *ret_pid,
                   struct kndl_error *err);

@@ -55,7 +55,7 @@ int supervisor_open(const char *plan_path, struct supervisor *ret_supervisor,
 void supervisor_close(struct supervisor *supervisor)
 {
     for (size_t i = 0; i < supervisor->count; i++)
-        plan_program_done(&supervisor->programs[i].plan);
+        program_done(&supervisor->programs[i]);
     free(supervisor->programs);
     free(supervisor->socket);
     free(supervisor->logs);
@@ -83,7 +83,7 @@ void supervisor_reap(struct supervisor *supervisor)
 
 static void forget(struct supervisor *supervisor, size_t index)
 {
-    plan_program_done(&supervisor->programs[index].plan);
+    program_done(&supervisor->programs[index]);
     supervisor->count--;
     memmove(&supervisor->programs[index], &supervisor->programs[index + 1],
             (supervisor->count - index) * sizeof *supervisor->programs);
@@ -228,9 +228,28 @@ void supervisor_ask(struct supervisor *supervisor, const char *request, struct k
     kndl_buf_append_text(answer, "ok\n");
 }
 
-static void pause_until_child(void)
+void supervisor_wait(struct supervisor *supervisor, int signals, int control, int timeout_ms)
 {
-    (void)poll(NULL, 0, PAUSE_MS);
+    KNDL_CLEANUP(kndl_free)
+    struct pollfd *fds = kndl_new_array(struct pollfd, supervisor->count + 2);
+    size_t count = 0;
+
+    fds[count++] = (struct pollfd){.fd = signals, .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = control, .events = POLLIN};
+    for (size_t i = 0; i < supervisor->count; i++)
+        if (supervisor->programs[i].log != NULL)
+            fds[count++] = (struct pollfd){.fd = logbook_reader(supervisor->programs[i].log),
+                                           .events = POLLIN};
+    (void)poll(fds, count, timeout_ms);
+    for (size_t i = 0; i < supervisor->count; i++)
+        if (supervisor->programs[i].log != NULL)
+            logbook_take(supervisor->programs[i].log);
+}
+
+/* Until a child may have ended; who ends may have something to write yet. */
+static void pause_until_child(struct supervisor *supervisor)
+{
+    supervisor_wait(supervisor, -1, -1, PAUSE_MS);
 }
 
 static void wait_stopped(struct supervisor *supervisor, struct program *program)
@@ -239,7 +258,7 @@ static void wait_stopped(struct supervisor *supervisor, struct program *program)
         (void)program_tick(program, supervisor->logs, kndl_clock_ms());
         supervisor_reap(supervisor);
         if (program->state != PROGRAM_STOPPED)
-            pause_until_child();
+            pause_until_child(supervisor);
     }
 }
 
@@ -253,7 +272,7 @@ void supervisor_shut_down(struct supervisor *supervisor)
     }
     begin_ms = kndl_clock_ms();
     while (orphans_signal(kndl_clock_ms() - begin_ms < ORPHAN_GRACE_MS ? SIGTERM : SIGKILL) > 0) {
-        pause_until_child();
+        pause_until_child(supervisor);
         supervisor_reap(supervisor);
     }
     supervisor_reap(supervisor);

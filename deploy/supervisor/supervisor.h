@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * The programs of a plan, kept running. One thread; nothing here blocks but supervisor_shut_down().
+ * The programs of a plan, kept running, and their logs. One thread; nothing here blocks but
+ * supervisor_wait() and supervisor_shut_down().
  */
 
 #include <stdint.h>
@@ -29,6 +30,10 @@ void supervisor_start_all(struct supervisor *supervisor);
 
 /* Reaps every child that ended: the plan's, and orphans that came to this process. */
 void supervisor_reap(struct supervisor *supervisor);
+
+/* Waits until a program writes, one of these two has something to read (-1: none) or the time is
+ * over (-1: never), and writes down what programs wrote. */
+void supervisor_wait(struct supervisor *supervisor, int signals, int control, int timeout_ms);
 
 /* Does what is due and returns the milliseconds to the next time, or -1. */
 int supervisor_tick(struct supervisor *supervisor);

@@ -49,7 +49,8 @@ static void set_up(struct fixture *f, const char *programs)
 
 static void tear_down(struct fixture *f)
 {
-    static const char *const names[] = {"plan", "a.log", "b.log", "c.log", "forks.log", "ends.log"};
+    static const char *const names[] = {"plan",      "a.log",    "b.log",     "c.log",
+                                        "forks.log", "ends.log", "tells.log", "tells.log.1"};
     char path[128];
 
     supervisor_shut_down(&f->supervisor);
@@ -66,7 +67,7 @@ static void tear_down(struct fixture *f)
     while (!(condition)) {                                                                         \
         supervisor_reap(&(f)->supervisor);                                                         \
         (void)supervisor_tick(&(f)->supervisor);                                                   \
-        (void)poll(NULL, 0, 1);                                                                    \
+        supervisor_wait(&(f)->supervisor, -1, -1, 1);                                              \
     }
 
 static void ask(struct fixture *f, const char *request, const char *answer)
@@ -151,6 +152,68 @@ static void an_orphan_is_reaped_and_ended_with_all_else(void **state)
     tear_down(&f);
 }
 
+/* The number that its log's newest line is. */
+static long newest_line(struct fixture *f)
+{
+    char path[128], text[16] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/tells.log", f->folder);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fseek(file, -8, SEEK_END) == 0 && fread(text, 1, 8, file) != 8)
+        text[0] = '\0';
+    (void)fclose(file);
+    return strtol(text, NULL, 10);
+}
+
+static long count_lines(struct fixture *f, const char *name, long next)
+{
+    char path[128];
+    FILE *file;
+    long line;
+
+    (void)snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    while (fscanf(file, "%ld", &line) == 1)
+        assert_int_equal(line, next++);
+    (void)fclose(file);
+    return next;
+}
+
+static void a_log_is_changed_while_its_program_runs_and_loses_no_line(void **state)
+{
+    struct fixture f;
+    long next;
+
+    (void)state;
+    set_up(&f, "program tells\nexec /bin/sh\narg -c\n"
+               "arg seq 1000001 3500000; exec sleep 1000\n");
+    UNTIL(&f, newest_line(&f) == 3500000);
+    assert_int_equal(f.supervisor.programs[0].restarts, 0);
+    next = count_lines(&f, "tells.log.1", 1000001);
+    assert_in_range((next - 1000001) * 8, LOGBOOK_FILE_BYTES_MAX - 65536,
+                    LOGBOOK_FILE_BYTES_MAX + 8);
+    assert_int_equal(count_lines(&f, "tells.log", next), 3500001);
+    tear_down(&f);
+}
+
+static void what_a_program_says_at_its_end_is_in_its_log(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f, "program tells\nexec /bin/sh\narg -c\n"
+               "arg trap 'seq 1000001 1100000; exit 0' TERM; echo 0000042; sleep 1000 & wait\n");
+    UNTIL(&f, newest_line(&f) == 42);
+    supervisor_shut_down(&f.supervisor);
+    supervisor_close(&f.supervisor);
+    assert_int_equal(newest_line(&f), 1100000);
+    tear_down(&f); /* of nothing any more */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +221,8 @@ int main(void)
         cmocka_unit_test(what_ends_at_once_waits_before_its_third_start),
         cmocka_unit_test(a_reload_touches_only_what_changed),
         cmocka_unit_test(an_orphan_is_reaped_and_ended_with_all_else),
+        cmocka_unit_test(a_log_is_changed_while_its_program_runs_and_loses_no_line),
+        cmocka_unit_test(what_a_program_says_at_its_end_is_in_its_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
