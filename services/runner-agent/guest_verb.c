@@ -37,16 +37,48 @@ static int explain(const char *path, int problem, struct kndl_error *err)
     return kndl_fail(err, code, "%.100s: %s", path, strerror(problem));
 }
 
-/* A Sandbox may give the folder itself to another of its users: then it could never start again. */
-static int keep_owner(const char *directory, struct kndl_error *err)
+/* Root's again, and open to root, whatever it is; `fd` may be one of O_PATH. */
+static int take_back(int fd)
+{
+    char path[48];
+    struct stat about;
+    mode_t needed;
+
+    if (fstat(fd, &about) < 0 || !(S_ISDIR(about.st_mode) || S_ISREG(about.st_mode)))
+        return -1;
+    needed = S_ISDIR(about.st_mode) ? S_IRWXU : S_IRUSR | S_IWUSR;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (about.st_uid != 0 && fchownat(fd, "", 0, 0, AT_EMPTY_PATH) < 0)
+        return -1;
+    if ((about.st_mode & needed) != needed && chmod(path, (about.st_mode & 07777) | needed) < 0)
+        return -1;
+    return 0;
+}
+
+/*
+ * A Sandbox may give the folder, or what lies in it, to another of its users: then it could never
+ * start again. So what is on the way to `path` is taken back, as far as it is there and no link.
+ * Its files are its own: a hard link cannot lead out of its mount.
+ */
+static int keep_owner(const char *directory, const char *path, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close)
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat about;
+    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char part[PATH_MAX];
 
-    if (fd < 0 || fstat(fd, &about) < 0 || (about.st_uid != 0 && fchown(fd, 0, 0) < 0) ||
-        ((about.st_mode & S_IRWXU) != S_IRWXU && fchmod(fd, S_IRWXU) < 0))
+    if (folder < 0 || take_back(folder) < 0)
         return explain(directory, errno, err);
+    for (size_t size = strcspn(path, "/"); size < sizeof part; size += strcspn(path + size, "/")) {
+        KNDL_CLEANUP(kndl_close) int fd = -1;
+
+        (void)snprintf(part, sizeof part, "%.*s", (int)size, path);
+        fd = part[0] == '\0' ? -1 : beneath_open_plain(folder, part, O_PATH | O_NOFOLLOW, 0);
+        if (fd >= 0)
+            (void)take_back(fd); /* what is neither file nor folder is refused later */
+        if (path[size] == '\0')
+            break;
+        size++;
+    }
     return 0;
 }
 
@@ -63,7 +95,7 @@ static int enter(const char *const *args, bool read_only, int *ret_folder, struc
 
     if (directory[0] != '/')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "directory=%s is not absolute", directory);
-    if (keep_owner(directory, err) < 0)
+    if (keep_owner(directory, verb_arg(args, "path"), err) < 0)
         return -1;
     if (overlay_userns(uid, SANDBOX_UIDS, &userns, err) < 0 ||
         overlay_clone(directory, userns, read_only, &folder, err) < 0 || confine(uid, err) < 0)

@@ -201,6 +201,40 @@ static void a_folder_given_to_another_user_is_taken_back(void **unused)
     host_done(&trap.host);
 }
 
+/* chown -R of all of it, and chmod -R 0: the next start finds what it needs all the same. */
+static void whatever_lies_in_it_is_taken_back_too(void **unused)
+{
+    struct trap trap;
+    struct stat about;
+    char path[400];
+
+    (void)unused;
+    set_trap(&trap);
+    in_folder(&trap, "folder/kept", path);
+    put(path, "a conversation");
+    assert_int_equal(chown(path, 1000, 1000), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    in_folder(&trap, "folder", path);
+    assert_int_equal(chown(path, 1000, 1000), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(chown(trap.folder, 1000, 1000), 0);
+    assert_int_equal(read_it(&trap, "folder/kept", 0, 100), KNDL_OK);
+    assert_string_equal(trap.text, "a conversation");
+    assert_int_equal(write_it(&trap, "folder/kept", "ours"), KNDL_OK);
+    assert_int_equal(read_it(&trap, "folder/kept", 0, 100), KNDL_OK);
+    assert_string_equal(trap.text, "ours");
+
+    /* No link is followed on the way. */
+    assert_int_equal(chown(trap.outside, 1000, 1000), 0);
+    assert_int_equal(chmod(trap.outside, 0600), 0);
+    assert_int_not_equal(read_it(&trap, "absolute", 0, 100), KNDL_OK);
+    assert_int_not_equal(read_it(&trap, "up/outside", 0, 100), KNDL_OK);
+    assert_int_equal(stat(trap.outside, &about), 0);
+    assert_int_equal(about.st_uid, 1000);
+    assert_int_equal(about.st_mode & 0777, 0600);
+    host_done(&trap.host);
+}
+
 static void a_huge_file_is_read_up_to_the_limit(void **unused)
 {
     struct trap trap;
@@ -323,6 +357,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_read_never_leads_outside),
         cmocka_unit_test(a_write_never_leads_outside),
         cmocka_unit_test(a_folder_given_to_another_user_is_taken_back),
+        cmocka_unit_test(whatever_lies_in_it_is_taken_back_too),
         cmocka_unit_test(a_huge_file_is_read_up_to_the_limit),
         cmocka_unit_test(a_file_that_grows_without_end_is_read_once),
         cmocka_unit_test(a_list_shows_links_as_links_and_does_not_follow_them_out),
