@@ -45,7 +45,7 @@ static void variables_fetched(struct session *session, const char *note,
                  KNDL_STR("why", err->message));
         session_fail(
             session, "variables_unavailable",
-            err->code == KNDL_DATA_LOSS
+            err->code == KNDL_FAILED_PRECONDITION
                 ? "A Variable of the Repo cannot be read any more; set it again, then Retry."
                 : "The Repo's Variables could not be fetched from the Hub. Retry.");
         return;
@@ -83,8 +83,12 @@ static void setup_token_fetched(struct session *session, const char *note,
         if (err->code == KNDL_ABORTED)
             session_fail(session, "no_setup_token", err->message);
         else
-            session_fail(session, "setup_token_unavailable",
-                         "The Creator's setup token could not be fetched from the Hub. Retry.");
+            session_fail(
+                session, "setup_token_unavailable",
+                err->code == KNDL_FAILED_PRECONDITION
+                    ? "The Creator's setup token cannot be read any more; set it again in the web "
+                      "UI, then Retry."
+                    : "The Creator's setup token could not be fetched from the Hub. Retry.");
         return;
     }
     kndl_secret_copy(&session->setup_token, kndl_slice_of(fetched->token));

@@ -136,7 +136,8 @@ int open_value(struct store *store, const struct kndl_place *place, struct kndl_
         kndl_log(KNDL_ERROR, "a sealed value cannot be opened", KNDL_STR("table", place->table),
                  KNDL_STR("owner", place->owner), KNDL_STR("name", place->name),
                  KNDL_I64("key", kndl_column_key(sealed)));
-        return kndl_fail(err, KNDL_DATA_LOSS, "a kept value cannot be read; set it again");
+        return kndl_fail(err, KNDL_FAILED_PRECONDITION,
+                         "a kept value cannot be read; set it again");
     }
     *ret_value = kndl_arena_copy(arena, (const char *)plain.data);
     kndl_secret_done(&plain);

@@ -692,14 +692,14 @@ cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open(void
                                   kndl_db_text("A"), kndl_db_text("B")),
                      0);
     assert_false(fetch(f, runner, 1));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     assert_null(strstr(f->err.message, "canary"));
     assert_true(set(f, "A", "canary-value-a", true)); /* what cannot be read can be set again */
     assert_true(fetch(f, runner, 1));
     assert_int_equal(
         kndl_db_exec(db, "show", arena, NULL, &f->err, kndl_db_i64(f->repo), kndl_db_text("A")), 0);
     assert_false(list(f, f->repo));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     assert_true(set(f, "A", "canary-value-a", true));
     assert_true(set(f, "C", "canary-value-c", true));
 
@@ -714,7 +714,7 @@ cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open(void
     kndl_id_new(f->session);
     assign(f, 1, PHASE(STARTING));
     assert_false(fetch(f, runner, 1));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     kndl_db_close(db);
     kndl_arena_free(arena);
 }

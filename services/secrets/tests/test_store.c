@@ -597,13 +597,13 @@ static void cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_op
 
     assert_int_equal(kndl_db_exec(db, "flip", arena, NULL, &f->err, kndl_db_text(f->person)), 0);
     assert_false(fetch(f, runner, 1));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     assert_int_equal(kndl_db_exec(db, "flip", arena, NULL, &f->err, kndl_db_text(f->person)), 0);
     assert_true(fetch(f, runner, 1));
     assert_int_equal(kndl_db_exec(db, "put_back", arena, NULL, &f->err, kndl_db_text(f->person)),
                      0);
     assert_false(fetch(f, runner, 1));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
 
     strcpy(victim, f->person);
     assert_true(set_token(f, "q2", TOKEN_A)); /* what cannot be read can be set again */
@@ -616,7 +616,7 @@ static void cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_op
         kndl_db_exec(db, "copy", arena, NULL, &f->err, kndl_db_text(victim), kndl_db_text(thief)),
         0);
     assert_false(fetch(f, runner, 1));
-    assert_int_equal(f->err.code, KNDL_DATA_LOSS);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     kndl_db_close(db);
     kndl_arena_free(arena);
 }
