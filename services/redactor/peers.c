@@ -71,6 +71,10 @@ int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const str
             return -1;
         kndl_log(KNDL_WARNING, "values to mask cannot be learnt",
                  KNDL_STR("session", whose->session_id), KNDL_STR("why", call->err.message));
+        if (call->err.code == KNDL_FAILED_PRECONDITION) /* no waiting helps */
+            return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION,
+                             "a value to mask cannot be read any more: set the setup token, or the "
+                             "Variable, again");
         return kndl_fail(&call->err, KNDL_UNAVAILABLE,
                          "the values to mask cannot be learnt now; try again");
     }

@@ -160,7 +160,8 @@ static void failed(struct forward *forward, const char *what, const struct kndl_
     if (err->code == KNDL_PERMISSION_DENIED || err->code == KNDL_UNAUTHENTICATED)
         if (forward->options.on_refused != NULL)
             forward->options.on_refused(forward->options.data, err);
-    if (err->code == KNDL_UNAVAILABLE || err->code == KNDL_DEADLINE_EXCEEDED)
+    if (err->code == KNDL_UNAVAILABLE || err->code == KNDL_DEADLINE_EXCEEDED ||
+        err->code == KNDL_FAILED_PRECONDITION) /* a value to mask cannot be read */
         begins_to_fail(forward);
     free(kndl_steal(&forward->instance_id));
     pause_for_a_while(forward);

@@ -180,12 +180,36 @@ static int check_own(struct kndl_call *call, const char *session_id)
     return 0;
 }
 
+/*
+ * What the Runner says of an end, masked. Where a value cannot be read any more nothing of it can
+ * ever be shown; but the end must be told, for its cause may be just that.
+ */
+static int mask_ending(struct kndl_call *call, const char *session_id, const char *texts[2],
+                       const char *ret_masked[2])
+{
+    struct sessions *sessions = call->state;
+    const struct masking masking = {.session_id = session_id};
+
+    ret_masked[0] = ret_masked[1] = "";
+    if (texts[0][0] == '\0' && texts[1][0] == '\0')
+        return 0;
+    if (peers_mask(sessions->peers, call, &masking, texts, 2, ret_masked) == 0)
+        return 0;
+    if (call->err.code != KNDL_FAILED_PRECONDITION)
+        return -1;
+    call->err = (struct kndl_error){0};
+    ret_masked[0] =
+        "What its Runner said cannot be shown, since a value to mask cannot be read any "
+        "more: set the setup token, or the Variable, again, then Retry.";
+    ret_masked[1] = "";
+    return 0;
+}
+
 static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *req,
                         V1(ReportEndedResponse) *resp)
 {
     struct sessions *sessions = call->state;
     const struct run_of run = run_of(call, req->session_id, req->run);
-    const struct masking masking = {.session_id = req->session_id};
     const char *texts[] = {cut(call, req->reason, REASON_BYTES_MAX, false),
                            cut(call, req->last_output, LAST_OUTPUT_BYTES_MAX, true)};
     const char *masked[2];
@@ -195,11 +219,8 @@ static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *re
         !is_code(req->reason_code))
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the report names no end of a run");
 
-    if (check_own(call, req->session_id) < 0)
-        return -1;
-    if (texts[0][0] == '\0' && texts[1][0] == '\0')
-        memcpy(masked, texts, sizeof masked);
-    else if (peers_mask(sessions->peers, call, &masking, texts, 2, masked) < 0)
+    if (check_own(call, req->session_id) < 0 ||
+        mask_ending(call, req->session_id, texts, masked) < 0)
         return -1;
 
     const struct ending ending = {

@@ -105,6 +105,8 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
     (void)masking;
     if (peers->redactor_down)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "redactor does not answer");
+    if (peers->mask_unreadable)
+        return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION, "a value cannot be read any more");
     for (size_t i = 0; i < count; i++) {
         char *masked = kndl_arena_copy(call->arena, texts[i]);
         char *found = strstr(masked, "secret");

@@ -486,6 +486,35 @@ static void output_that_waits_is_shown_until_it_flows_again(void **state)
     kndl_test_done(&f.answer);
 }
 
+/* Nothing that the Runner said may be shown then, but that and why it failed. */
+static void an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more(void **state)
+{
+    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
+    struct fixture f;
+
+    set_up(&f, state);
+    const char *id = stage_make(f.stage, "ada", "r1", "");
+    stage_deliver(f.stage, id);
+    req.session_id = (char *)id;
+    req.run = 1;
+    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
+    req.reason_code = (char *)"setup_token_unavailable";
+    req.reason = (char *)"unmasked reason";
+    req.last_output = (char *)"unmasked output";
+    f.peers.mask_unreadable = true;
+    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
+    struct session session = stage_read(f.stage, id);
+    assert_int_equal(session.state, LIFE(FAILED));
+    assert_string_equal(session.reason_code, "setup_token_unavailable");
+    assert_non_null(strstr(session.reason, "set the setup token"));
+    assert_null(strstr(session.reason, "unmasked"));
+    Kndl__Event__V1__Event **events;
+    size_t count = stage_events(f.stage, id, &events);
+    for (size_t i = 0; i < count; i++)
+        assert_int_not_equal(events[i]->kind_case, KNDL__EVENT__V1__EVENT__KIND_NOTE);
+    kndl_test_done(&f.answer);
+}
+
 static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
 {
     V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
@@ -583,6 +612,7 @@ int main(void)
         cmocka_unit_test(health_tells_of_the_redactor_and_of_runners_that_are_there),
         cmocka_unit_test(output_that_waits_is_shown_until_it_flows_again),
         cmocka_unit_test(why_a_start_failed_is_masked_before_it_is_stored),
+        cmocka_unit_test(an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more),
         cmocka_unit_test(a_runner_of_another_protocol_is_turned_away_and_told_why),
         cmocka_unit_test(a_runner_is_told_which_runs_should_not_be),
     };
