@@ -11,7 +11,7 @@ struct peers { /* ada is the Owner */
     bool access_down;
     bool redactor_down;
     bool secrets_down;
-    bool mask_unreadable; /* a value that redactor would have to mask */
+    bool mask_unreadable;     /* a value that redactor would have to mask */
     bool hides_repo;          /* repo 7, from everybody */
     const char *repo_name;    /* of repo 7; NULL: demo/hello */
     const char *repo_problem; /* NULL: none */
