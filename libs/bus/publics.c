@@ -24,7 +24,14 @@
 #define OWNER KNDL_WHO_OWNER
 
 #define BROWSER KNDL_BY_BROWSER
+#define CLI KNDL_BY_CLI
 #define BOTH KNDL_BY_BOTH
+
+/* What a CLI token, which lies on a disk, may not: in the browser, or confirmed there. */
+#define SEE_MEMBERS (BROWSER | KNDL_BY_CONFIRMED_SEE_MEMBERS | KNDL_BY_CONFIRMED_CHANGE_MEMBERS)
+#define CHANGE_MEMBERS (BROWSER | KNDL_BY_CONFIRMED_CHANGE_MEMBERS)
+#define SETUP_TOKEN (BROWSER | KNDL_BY_CONFIRMED_SETUP_TOKEN)
+#define RUNNERS (BROWSER | KNDL_BY_CONFIRMED_RUNNERS)
 
 #define CHANGES KNDL_CHANGES
 
@@ -47,19 +54,17 @@ static const struct kndl_public sessions[] = {
     {"Heads", SEEN, MEMBER, BOTH, 0},
 };
 
-/* Runners are administered in the browser; the CLI looks at them. */
 static const struct kndl_public runners[] = {
     {"ListRunners", NOTHING, MEMBER, BOTH, 0},
-    {"RegisterRunner", NOTHING, OWNER, BROWSER, CHANGES},
-    {"RenameRunner", NOTHING, OWNER, BROWSER, CHANGES},
-    {"RotateRunnerToken", NOTHING, OWNER, BROWSER, CHANGES},
-    {"RemoveRunner", NOTHING, OWNER, BROWSER, CHANGES},
+    {"RegisterRunner", NOTHING, OWNER, RUNNERS, CHANGES},
+    {"RenameRunner", NOTHING, OWNER, RUNNERS, CHANGES},
+    {"RotateRunnerToken", NOTHING, OWNER, RUNNERS, CHANGES},
+    {"RemoveRunner", NOTHING, OWNER, RUNNERS, CHANGES},
 };
 
-/* A CLI token lies on a disk; what spends another's money is set in the browser alone. */
 static const struct kndl_public secrets[] = {
-    {"SetSetupToken", NOTHING, MEMBER, BROWSER, CHANGES},
-    {"RemoveSetupToken", NOTHING, MEMBER, BROWSER, CHANGES},
+    {"SetSetupToken", NOTHING, MEMBER, SETUP_TOKEN, CHANGES},
+    {"RemoveSetupToken", NOTHING, MEMBER, SETUP_TOKEN, CHANGES},
     {"GetSetupToken", NOTHING, MEMBER, BOTH, 0}, /* that there is one, never its value */
     {"ListVariables", REPO, PARTICIPANT, BOTH, 0},
     {"SetVariables", REPO, PARTICIPANT, BOTH, CHANGES},
@@ -71,7 +76,6 @@ static const struct kndl_public secrets[] = {
     {"GetSessionVariables", SESSION, PARTICIPANT, BOTH, 0},
 };
 
-/* Who may come in, and with what, is decided in the browser alone, too. */
 static const struct kndl_public repo_access[] = {
     {"WhoAmI", NOTHING, MEMBER, BOTH, 0},
     {"ListRepos", SEEN, MEMBER, BOTH, 0},
@@ -81,11 +85,13 @@ static const struct kndl_public repo_access[] = {
     {"EndAllSignIns", NOTHING, MEMBER, BROWSER, CHANGES},
     {"FindDevice", NOTHING, MEMBER, BROWSER, KNDL_GUESSES},
     {"DecideDevice", NOTHING, MEMBER, BROWSER, CHANGES | KNDL_GUESSES},
-    {"ListMembers", NOTHING, MEMBER, BROWSER, 0},
-    {"ListInvites", NOTHING, OWNER, BROWSER, 0},
-    {"InviteMember", NOTHING, OWNER, BROWSER, CHANGES | KNDL_INVITES},
-    {"RevokeInvite", NOTHING, OWNER, BROWSER, CHANGES},
-    {"RemoveMember", NOTHING, OWNER, BROWSER, CHANGES},
+    {"BeginConfirmation", NOTHING, MEMBER, CLI, CHANGES | KNDL_NAMES_CREDENTIAL | KNDL_CONFIRMS},
+    {"TakeConfirmation", NOTHING, MEMBER, CLI, CHANGES | KNDL_NAMES_CREDENTIAL | KNDL_POLLS},
+    {"ListMembers", NOTHING, MEMBER, SEE_MEMBERS, 0},
+    {"ListInvites", NOTHING, OWNER, SEE_MEMBERS, 0},
+    {"InviteMember", NOTHING, OWNER, CHANGE_MEMBERS, CHANGES | KNDL_INVITES},
+    {"RevokeInvite", NOTHING, OWNER, CHANGE_MEMBERS, CHANGES},
+    {"RemoveMember", NOTHING, OWNER, CHANGE_MEMBERS, CHANGES},
     {"HandOverOwnership", NOTHING, OWNER, BROWSER, CHANGES},
 };
 

@@ -7,14 +7,15 @@
 #include "kndl/gateway/v1/frame.pb-c.h"
 #include "kndl/publics.h"
 
-enum { PRINCIPALS = 9 };
+enum { PRINCIPALS = 10 };
 
 static const char *const principals[PRINCIPALS] = {
     "Creator",   "other Participant", "Member without Repo access",
     "Owner",     "removed Member",    "Runner",
-    "mod token", "CLI token",         "anonymous"};
+    "mod token", "CLI token",         "confirmed CLI",
+    "anonymous"};
 
-enum { WITHOUT_REPO = 2, BY_CLI = 7 };
+enum { IN_BROWSER = 4, WITHOUT_REPO = 2, BY_CLI = 7, BY_CONFIRMED = 8 };
 
 struct cells {
     const char *of[PRINCIPALS];
@@ -24,20 +25,20 @@ static struct cells cells_of(enum kndl_who who)
 {
     switch (who) {
     case KNDL_WHO_MEMBER:
-        return (struct cells){{"A", "A", "A", "A", "R", "R", "R", "=", "R"}};
+        return (struct cells){{"A", "A", "A", "A", "R", "R", "R", "=", "R", "R"}};
     case KNDL_WHO_PARTICIPANT:
     case KNDL_WHO_KEEPER:
-        return (struct cells){{"A", "A", "N", "A", "R", "R", "R", "=", "R"}};
+        return (struct cells){{"A", "A", "N", "A", "R", "R", "R", "=", "R", "R"}};
     case KNDL_WHO_CREATOR:
-        return (struct cells){{"A", "R", "N", "R", "R", "R", "R", "=", "R"}};
+        return (struct cells){{"A", "R", "N", "R", "R", "R", "R", "=", "R", "R"}};
     case KNDL_WHO_OWNER:
-        return (struct cells){{"R", "R", "R", "A", "R", "R", "R", "=", "R"}};
+        return (struct cells){{"R", "R", "R", "A", "R", "R", "R", "=", "R", "R"}};
     case KNDL_WHO_RUNNER:
-        return (struct cells){{"R", "R", "R", "R", "R", "A", "R", "R", "R"}};
+        return (struct cells){{"R", "R", "R", "R", "R", "A", "R", "R", "R", "R"}};
     case KNDL_WHO_SANDBOX:
-        return (struct cells){{"R", "R", "R", "R", "R", "R", "A", "R", "R"}};
+        return (struct cells){{"R", "R", "R", "R", "R", "R", "A", "R", "R", "R"}};
     case KNDL_WHO_ANYBODY:
-        return (struct cells){{"A", "A", "A", "A", "A", "A", "A", "A", "A"}};
+        return (struct cells){{"A", "A", "A", "A", "A", "A", "A", "A", "A", "A"}};
     }
     abort();
 }
@@ -57,6 +58,35 @@ static const char *about_name(enum kndl_about about)
         return "a Shared variable";
     }
     abort();
+}
+
+/* What a CLI's person confirms to have it call the method. */
+static const char *confirmed_name(enum kndl_client clients)
+{
+    if (clients & KNDL_BY_CONFIRMED_SEE_MEMBERS)
+        return "= see Members, change Members";
+    if (clients & KNDL_BY_CONFIRMED_CHANGE_MEMBERS)
+        return "= change Members";
+    if (clients & KNDL_BY_CONFIRMED_SETUP_TOKEN)
+        return "= setup token";
+    return clients & KNDL_BY_CONFIRMED_RUNNERS ? "= Runners" : "R";
+}
+
+static struct cells cells_of_row(const struct kndl_public *row)
+{
+    struct cells cells = cells_of(row->who);
+
+    if (row->about == KNDL_ABOUT_SEEN)
+        cells.of[WITHOUT_REPO] = "absent";
+    if (!(row->clients & KNDL_BY_CLI))
+        cells.of[BY_CLI] = "R";
+    if (row->clients == KNDL_BY_CLI) { /* nobody else's, whoever they are */
+        for (int i = 0; i < IN_BROWSER; i++)
+            cells.of[i] = "R";
+        cells.of[BY_CLI] = "A";
+    }
+    cells.of[BY_CONFIRMED] = confirmed_name(row->clients);
+    return cells;
 }
 
 static void print_head(struct kndl_buf *out, const char *title, const char *first,
@@ -88,11 +118,7 @@ static void print_services(struct kndl_buf *out, const struct kndl_public_servic
 
             if (row == NULL)
                 abort(); /* one is there twice, another is missing */
-            cells = cells_of(row->who);
-            if (row->about == KNDL_ABOUT_SEEN)
-                cells.of[WITHOUT_REPO] = "absent";
-            if (!(row->clients & KNDL_BY_CLI))
-                cells.of[BY_CLI] = "R";
+            cells = cells_of_row(row);
             kndl_buf_printf(out, "| `%s` | %s |", row->method, about_name(row->about));
             print_cells(out, &cells);
         }
@@ -151,7 +177,9 @@ void kndl_publics_print(struct kndl_buf *out)
         "(404, alike for what is\nnot there and what one may not see), who one is to it (403), the "
         "state (409), the rest of the request.\n\n"
         "**A** allowed, **N** refused as not found, **R** refused, **=** as the person whose CLI "
-        "token it is, *absent* left\nout of the list. The columns: a Session's Creator, while they "
+        "it is, *absent* left\nout of the list. A *confirmed CLI* is one whose person said yes in "
+        "the browser to what follows the =\n(docs/adr/0024). The columns: a Session's Creator, "
+        "while they "
         "see its Repo; who sees the Repo; a Member who does\nnot, its Creator and the Owner "
         "alike; the Owner, seeing it. A Runner has its own Sessions alone, others are N.\nA "
         "Shared variable is changed by who sees every Repo that it is linked to: who sees some of "

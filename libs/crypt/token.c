@@ -40,6 +40,8 @@ static const char *kind_name(enum kndl_token_kind kind)
         return "sgn";
     case KNDL_TOKEN_DEV:
         return "dev";
+    case KNDL_TOKEN_CNF:
+        return "cnf";
     }
     assert(false);
     return "";

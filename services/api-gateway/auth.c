@@ -276,8 +276,7 @@ static void sign_out(struct auth *auth)
     struct credential credential;
     struct kndl_error err;
 
-    if (credential_read(&auth->gateway->settings, auth->request, true, &credential, NULL, &err) <
-        0) {
+    if (credential_read_sign_in(&auth->gateway->settings, auth->request, &credential, &err) < 0) {
         if (err.code == KNDL_UNAUTHENTICATED)
             on_signed_out(&(struct kndl_reply){.err = err}, auth);
         else

@@ -198,23 +198,45 @@ static int prepare(struct call *call, struct kndl_error *err)
     return 0;
 }
 
+/* What some methods are counted by besides, for their person. */
+static const struct {
+    enum kndl_public_flag flag;
+    enum rate rate;
+    const char *sentence;
+} limits[] = {
+    {KNDL_INVITES, RATE_INVITE, "20 Invites an hour; wait a while"},
+    {KNDL_GUESSES, RATE_GUESS, "too many codes; wait a minute"},
+    {KNDL_CONFIRMS, RATE_CONFIRM, "too many confirmations; wait a minute"},
+    {KNDL_POLLS, RATE_POLL, "asked too often; wait a minute"},
+};
+
+static int check_client(const struct call *call, struct kndl_error *err)
+{
+    enum kndl_client client = call->principal.client;
+
+    if (call->row->clients & client)
+        return 0;
+    if (client == KNDL_BY_BROWSER)
+        return kndl_fail(err, KNDL_PERMISSION_DENIED, "this is for the kndl command alone");
+    return client == KNDL_BY_CLI
+               ? kndl_fail(err, KNDL_PERMISSION_DENIED, "do this in the browser")
+               : kndl_fail(err, KNDL_PERMISSION_DENIED, "this is not what was confirmed");
+}
+
 static int admit(struct call *call, struct kndl_error *err)
 {
-    bool is_web = call->principal.credential.kind == CREDENTIAL_WEB;
     bool changes = (call->row->flags & KNDL_CHANGES) != 0;
 
-    if (!(call->row->clients & (is_web ? KNDL_BY_BROWSER : KNDL_BY_CLI)))
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "do this in the browser");
+    if (check_client(call, err) < 0)
+        return -1;
     if (!rate_take(call->gateway, changes ? RATE_COMMAND : RATE_READ, call->principal.id) ||
         (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS,
                                rate_address(call->gateway, call->request))))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
-    if ((call->row->flags & KNDL_INVITES) &&
-        !rate_take(call->gateway, RATE_INVITE, call->principal.id))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "20 Invites an hour; wait a while");
-    if ((call->row->flags & KNDL_GUESSES) &&
-        !rate_take(call->gateway, RATE_GUESS, call->principal.id))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many codes; wait a minute");
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if ((call->row->flags & limits[i].flag) &&
+            !rate_take(call->gateway, limits[i].rate, call->principal.id))
+            return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s", limits[i].sentence);
     return 0;
 }
 

@@ -87,7 +87,10 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
             return kndl_fail(err, KNDL_PERMISSION_DENIED, "a token is not for pages");
         if (strncasecmp(authorization, "Bearer ", 7) != 0)
             return credential_refuse(err);
-        return take(CREDENTIAL_CLI, KNDL_TOKEN_CLI, kndl_slice_of(authorization + 7), ret, err);
+        struct kndl_slice token = kndl_slice_of(authorization + 7);
+        return kndl_token_is_valid(KNDL_TOKEN_CNF, token)
+                   ? take(CREDENTIAL_CONFIRMED, KNDL_TOKEN_CNF, token, ret, err)
+                   : take(CREDENTIAL_CLI, KNDL_TOKEN_CLI, token, ret, err);
     }
 
     struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
@@ -97,6 +100,19 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
     if (!credential_origin_is_ours(settings, request, !by_page_alone))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "the request does not come from this Hub");
     return take(CREDENTIAL_WEB, KNDL_TOKEN_WEB, cookie, ret, err);
+}
+
+int credential_read_sign_in(const struct settings *settings, const struct kndl_web_request *request,
+                            struct credential *ret, struct kndl_error *err)
+{
+    struct credential credential;
+
+    if (credential_read(settings, request, true, &credential, NULL, err) < 0)
+        return -1;
+    if (credential.kind == CREDENTIAL_CONFIRMED)
+        return credential_refuse(err);
+    *ret = credential;
+    return 0;
 }
 
 bool credential_of_browser(const struct settings *settings, const struct kndl_web_request *request,

@@ -12,7 +12,11 @@
 #include "gateway.h"
 #include "kndl/token.h"
 
-enum credential_kind { CREDENTIAL_WEB, CREDENTIAL_CLI };
+enum credential_kind {
+    CREDENTIAL_WEB,
+    CREDENTIAL_CLI,
+    CREDENTIAL_CONFIRMED, /* a CLI's, with its person's yes */
+};
 
 struct credential {
     enum credential_kind kind;
@@ -35,6 +39,10 @@ bool credential_origin_is_ours(const struct settings *settings,
 int credential_read(const struct settings *settings, const struct kndl_web_request *request,
                     bool by_page_alone, struct credential *ret, bool *ret_was_given,
                     struct kndl_error *err);
+
+/* The same for what is no method: a confirmation is for methods alone, and unknown elsewhere. */
+int credential_read_sign_in(const struct settings *settings, const struct kndl_web_request *request,
+                            struct credential *ret, struct kndl_error *err);
 
 /* The names of the cookies: of who is signed in, and of who is at GitHub to do so. */
 const char *credential_cookie(const struct settings *settings);

@@ -11,6 +11,8 @@
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
+#define KIND(name) KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_##name
+#define PURPOSE(name) KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_##name
 
 enum {
     KEPT = 4096,
@@ -50,6 +52,34 @@ bool people_find(struct gateway *gateway, const struct credential *credential,
     return true;
 }
 
+static V1(AuthenticateRequest__Kind) kind_of(const struct credential *credential)
+{
+    switch (credential->kind) {
+    case CREDENTIAL_WEB:
+        return KIND(WEB);
+    case CREDENTIAL_CLI:
+        return KIND(CLI);
+    case CREDENTIAL_CONFIRMED:
+        return KIND(CONFIRMED);
+    }
+    return KIND(UNSPECIFIED);
+}
+
+/* As what the table of publics.h counts the caller. */
+static enum kndl_client client_of(const struct credential *credential, V1(Purpose) purpose)
+{
+    static const enum kndl_client confirmed[] = {
+        [PURPOSE(SEE_MEMBERS)] = KNDL_BY_CONFIRMED_SEE_MEMBERS,
+        [PURPOSE(CHANGE_MEMBERS)] = KNDL_BY_CONFIRMED_CHANGE_MEMBERS,
+        [PURPOSE(SETUP_TOKEN)] = KNDL_BY_CONFIRMED_SETUP_TOKEN,
+        [PURPOSE(RUNNERS)] = KNDL_BY_CONFIRMED_RUNNERS,
+    };
+
+    if (credential->kind != CREDENTIAL_CONFIRMED)
+        return credential->kind == CREDENTIAL_WEB ? KNDL_BY_BROWSER : KNDL_BY_CLI;
+    return (size_t)purpose < sizeof confirmed / sizeof confirmed[0] ? confirmed[purpose] : 0;
+}
+
 struct ask *people_ask(struct gateway *gateway, const struct credential *credential,
                        const char *trace, ask_fn fn, void *data)
 {
@@ -58,9 +88,7 @@ struct ask *people_ask(struct gateway *gateway, const struct credential *credent
 
     request.credential_hash.data = (uint8_t *)credential->hash;
     request.credential_hash.len = sizeof credential->hash;
-    request.kind = credential->kind == CREDENTIAL_WEB
-                       ? KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_WEB
-                       : KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CLI;
+    request.kind = kind_of(credential);
     size_t size = protobuf_c_message_pack(&request.base, packed);
     return ask_send(gateway,
                     &(struct kndl_request){
@@ -94,6 +122,7 @@ int people_read(struct gateway *gateway, const struct credential *credential,
         return kndl_fail(err, KNDL_INTERNAL, "internal error");
 
     ret->credential = *credential;
+    ret->client = client_of(credential, answer->purpose);
     strcpy(ret->id, answer->person->id);
     int64_t left_ms = answer->valid_until_ms - kndl_clock_wall_ms();
     size_t slot = slot_of(credential);

@@ -7,10 +7,12 @@
 
 #include "ask.h"
 #include "credential.h"
+#include "kndl/publics.h"
 
 struct principal {
     struct credential credential;
-    char id[64 + 1]; /* of the person */
+    enum kndl_client client; /* 0: a confirmation for what no method is */
+    char id[64 + 1];         /* of the person */
 };
 
 /* From what is kept; false: ask. */

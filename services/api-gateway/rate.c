@@ -26,6 +26,7 @@ static const struct {
     [RATE_READ] = {400 * 1000, 200 * 1000},
     [RATE_INVITE] = {20 * 1000, 20 * 1000 * 1000 / 3600000},
     [RATE_GUESS] = {20 * 1000, 20 * 1000 * 1000 / 60000},
+    [RATE_CONFIRM] = {10 * 1000, 10 * 1000 * 1000 / 60000},
     [RATE_SOCKET] = {20 * 1000, 10 * 1000},
     [RATE_SOCKET_ADDRESS] = {20 * 1000, 10 * 1000},
 };

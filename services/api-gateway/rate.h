@@ -9,13 +9,14 @@
 enum rate {
     RATE_SIGN_IN,         /* by address: begun, of any kind */
     RATE_RETURN,          /* by address: back from GitHub */
-    RATE_POLL,            /* by address: has a device been decided about? */
+    RATE_POLL,            /* by address, or person: has a device been decided about? */
     RATE_BAD_TOKEN,       /* by address: then each answer takes a second */
     RATE_COMMAND,         /* by person */
     RATE_COMMAND_ADDRESS, /* by address: many people behind one proxy or one NAT */
     RATE_READ,            /* by person */
     RATE_INVITE,          /* by person */
     RATE_GUESS,           /* by person: short codes */
+    RATE_CONFIRM,         /* by person: confirmations begun */
     RATE_SOCKET,          /* by person */
     RATE_SOCKET_ADDRESS,  /* by address */
 };

@@ -75,7 +75,7 @@ static int check_upgrade(struct gateway *gateway, const struct kndl_web_request 
         return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub is stopping");
     if (!rate_take(gateway, RATE_SOCKET_ADDRESS, rate_address(gateway, request)))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
-    return credential_read(&gateway->settings, request, true, ret, NULL, err);
+    return credential_read_sign_in(&gateway->settings, request, ret, err);
 }
 
 void upgrade_begin(struct kndl_web_request *request, void *data)

@@ -1,6 +1,6 @@
 /*
- * Those who come in: with GitHub, or as a machine that somebody says yes to. Whoever may not is
- * refused alike, and nothing of them is kept or logged.
+ * Those who come in with GitHub. Whoever may not is refused alike, and nothing of them is kept or
+ * logged.
  */
 
 #include <string.h>
@@ -23,8 +23,6 @@
 enum {
     SIGN_IN_MS = 10 * 60 * 1000,
     RETURN_TO_CHARS_MAX = 512,
-    CODE_HALF = 4, /* ABCD-EFGH */
-    CODE_TRIES = 3,
 };
 
 int get_sign_in_methods(struct kndl_call *call, const V1(GetSignInMethodsRequest) *req,
@@ -36,8 +34,6 @@ int get_sign_in_methods(struct kndl_call *call, const V1(GetSignInMethodsRequest
     resp->github = oauth_is_on(repo_access->oauth);
     return 0;
 }
-
-/* ---- with GitHub ---- */
 
 /* A path on this Hub, and nothing that a browser takes for another one's address. */
 static bool is_path(const char *text)
@@ -181,104 +177,5 @@ int complete_sign_in(struct kndl_call *call, const V1(CompleteSignInRequest) *re
     resp->token = kndl_arena_copy(call->arena, (const char *)token.data);
     resp->person = rpc_person(&person, call->arena);
     resp->return_to = (char *)return_to;
-    return 0;
-}
-
-/* ---- devices ---- */
-
-/* No vowels and nothing that looks like something else: no words, no mistakes. 20^8 codes. */
-static const char code_letters[] = "BCDFGHJKLMNPQRSTVWXZ";
-
-static void new_code(char ret_code[2 * CODE_HALF + 2])
-{
-    uint8_t bytes[64];
-    size_t used = 0, at = 0;
-
-    kndl_random(bytes, sizeof bytes);
-    while (at < 2 * CODE_HALF + 1) {
-        if (at == CODE_HALF) {
-            ret_code[at++] = '-';
-            continue;
-        }
-        if (used == sizeof bytes) {
-            kndl_random(bytes, sizeof bytes);
-            used = 0;
-        }
-        /* 240 is the last multiple of 20: what is above would make some letters likelier. */
-        if (bytes[used++] < 240)
-            ret_code[at++] = code_letters[bytes[used - 1] % 20];
-    }
-    ret_code[at] = '\0';
-}
-
-void hash_user_code(const char *code, uint8_t ret_hash[KNDL_HASH_BYTES])
-{
-    char plain[2 * CODE_HALF + 1];
-    size_t size = 0;
-
-    for (; *code != '\0' && size < sizeof plain; code++)
-        if (*code != '-' && *code != ' ')
-            plain[size++] = *code >= 'a' && *code <= 'z' ? (char)(*code - 'a' + 'A') : *code;
-    kndl_hash(kndl_slice(plain, size), ret_hash);
-}
-
-int begin_device(struct kndl_call *call, const V1(BeginDeviceRequest) *req,
-                 V1(BeginDeviceResponse) *resp)
-{
-    struct repo_access *repo_access = call->state;
-    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret token = {0};
-    int64_t now_ms = kndl_clock_wall_ms();
-    const struct device device = {req->machine, now_ms, now_ms + DEVICE_MS};
-    uint8_t device_hash[KNDL_HASH_BYTES], code_hash[KNDL_HASH_BYTES];
-    char code[2 * CODE_HALF + 2];
-
-    if (check_machine(call, req->machine) < 0)
-        return -1;
-    kndl_token_new(KNDL_TOKEN_DEV, &token);
-    kndl_hash(kndl_slice(token.data, token.size), device_hash);
-    for (int tries = 1;; tries++) {
-        struct kndl_error cause = {0};
-
-        new_code(code);
-        hash_user_code(code, code_hash);
-        if (store_begin_device(repo_access->store, device_hash, code_hash, &device, call->arena,
-                               &cause) == 0)
-            break;
-        if (cause.code != KNDL_ALREADY_EXISTS || tries == CODE_TRIES)
-            return kndl_fail(&call->err, cause.code, "%s", cause.message);
-    }
-    resp->device_code = kndl_arena_copy(call->arena, (const char *)token.data);
-    resp->user_code = kndl_arena_copy(call->arena, code);
-    resp->ends_at_ms = device.ends_at_ms;
-    return 0;
-}
-
-int poll_device(struct kndl_call *call, const V1(PollDeviceRequest) *req,
-                V1(PollDeviceResponse) *resp)
-{
-    struct repo_access *repo_access = call->state;
-    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret token = {0};
-    struct kndl_error cause = {.code = KNDL_NOT_FOUND};
-    uint8_t hash[KNDL_HASH_BYTES];
-    struct person person;
-    const char *machine;
-    bool is_decided;
-
-    kndl_hash(kndl_slice_of(req->device_code), hash);
-    if (!kndl_token_is_valid(KNDL_TOKEN_DEV, kndl_slice_of(req->device_code)) ||
-        store_take_device(repo_access->store, hash, kndl_clock_wall_ms(), call->arena, &is_decided,
-                          &person, &machine, &cause) < 0)
-        return cause.code == KNDL_NOT_FOUND
-                   ? kndl_fail(&call->err, KNDL_UNAUTHENTICATED,
-                               "this sign-in was refused, or its ten minutes are over")
-                   : kndl_fail(&call->err, cause.code, "%s", cause.message);
-    if (!is_decided)
-        return 0;
-    if (signin_issue(repo_access->store, person.id, SIGNIN_CLI, machine, &token,
-                     &resp->expires_at_ms, &call->err) < 0)
-        return -1;
-    kndl_log(KNDL_INFO, "a machine was signed in", KNDL_STR("person", person.id));
-    resp->token = kndl_arena_copy(call->arena, (const char *)token.data);
-    resp->person = rpc_person(&person, call->arena);
     return 0;
 }

@@ -25,16 +25,22 @@ static const int64_t done_ms = 24 * HOUR_MS;
 
 enum { LINK_SIZE = 1024, PATH_SIZE = 1024 };
 
-void doors_write_link(const char *name, const char *token, struct kndl_buf *out)
+void doors_write_page(const char *path, struct kndl_buf *out)
 {
     const char *url = kndl_env_get("HUB_PUBLIC_URL");
     size_t size = strlen(url);
 
     while (size > 0 && url[size - 1] == '/')
         size--;
-    kndl_buf_reserve(out, LINK_SIZE); /* so that no copy of the token is left behind */
     kndl_buf_append(out, url, size);
-    kndl_buf_printf(out, "/#%s=%s", name, token);
+    kndl_buf_append_text(out, path);
+}
+
+void doors_write_link(const char *name, const char *token, struct kndl_buf *out)
+{
+    kndl_buf_reserve(out, LINK_SIZE); /* so that no copy of the token is left behind */
+    doors_write_page("/", out);
+    kndl_buf_printf(out, "#%s=%s", name, token);
 }
 
 static int write_all(int fd, struct kndl_slice text)

@@ -13,9 +13,12 @@
 
 extern const struct kndl_task doors_task;
 
+/* The address of a page of this Hub, by its path. */
+struct kndl_buf;
+void doors_write_page(const char *path, struct kndl_buf *out);
+
 /* The address of a page that hands a secret over: it is in the fragment, which browsers send to
  * nobody. `name` is "setup" or "invite". */
-struct kndl_buf;
 void doors_write_link(const char *name, const char *token, struct kndl_buf *out);
 
 /* There is an Owner now: the file goes. */

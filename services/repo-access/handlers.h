@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Handlers that have a file of their own: members.c and sign_ins.c of RepoAccessService, which
- * rpc.c registers, arrivals.c of RepoAccessInternalService, which rpc_internal.c registers; and
- * what they check.
+ * Handlers that have a file of their own: members.c, sign_ins.c and devices.c of RepoAccessService,
+ * which rpc.c registers, arrivals.c and two of devices.c of RepoAccessInternalService, which
+ * rpc_internal.c registers; and what they check.
  */
 
 #include "kndl/permit.h"
@@ -36,10 +36,6 @@ int end_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__EndSignInReq
                 Kndl__RepoAccess__V1__EndSignInResponse *resp);
 int end_all_sign_ins(struct kndl_call *call, const Kndl__RepoAccess__V1__EndAllSignInsRequest *req,
                      Kndl__RepoAccess__V1__EndAllSignInsResponse *resp);
-int find_device(struct kndl_call *call, const Kndl__RepoAccess__V1__FindDeviceRequest *req,
-                Kndl__RepoAccess__V1__FindDeviceResponse *resp);
-int decide_device(struct kndl_call *call, const Kndl__RepoAccess__V1__DecideDeviceRequest *req,
-                  Kndl__RepoAccess__V1__DecideDeviceResponse *resp);
 
 /* arrivals.c */
 int get_sign_in_methods(struct kndl_call *call,
@@ -49,12 +45,27 @@ int begin_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__BeginSignI
                   Kndl__RepoAccess__V1__BeginSignInResponse *resp);
 int complete_sign_in(struct kndl_call *call, const Kndl__RepoAccess__V1__CompleteSignInRequest *req,
                      Kndl__RepoAccess__V1__CompleteSignInResponse *resp);
+
+/* devices.c; the first two are the internal service's */
 int begin_device(struct kndl_call *call, const Kndl__RepoAccess__V1__BeginDeviceRequest *req,
                  Kndl__RepoAccess__V1__BeginDeviceResponse *resp);
 int poll_device(struct kndl_call *call, const Kndl__RepoAccess__V1__PollDeviceRequest *req,
                 Kndl__RepoAccess__V1__PollDeviceResponse *resp);
+int begin_confirmation(struct kndl_call *call,
+                       const Kndl__RepoAccess__V1__BeginConfirmationRequest *req,
+                       Kndl__RepoAccess__V1__BeginConfirmationResponse *resp);
+int take_confirmation(struct kndl_call *call,
+                      const Kndl__RepoAccess__V1__TakeConfirmationRequest *req,
+                      Kndl__RepoAccess__V1__TakeConfirmationResponse *resp);
+int find_device(struct kndl_call *call, const Kndl__RepoAccess__V1__FindDeviceRequest *req,
+                Kndl__RepoAccess__V1__FindDeviceResponse *resp);
+int decide_device(struct kndl_call *call, const Kndl__RepoAccess__V1__DecideDeviceRequest *req,
+                  Kndl__RepoAccess__V1__DecideDeviceResponse *resp);
 
-enum { MACHINE_CHARS_MAX = 100, DEVICE_MS = 10 * 60 * 1000 };
+/* By the name under which the store keeps it; UNSPECIFIED for "", a sign-in's. */
+Kndl__RepoAccess__V1__Purpose devices_purpose(const char *name);
+
+enum { MACHINE_CHARS_MAX = 100 };
 
 /* kndl_stand_fn of this service's methods of people: rpc.c. */
 int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
@@ -69,6 +80,3 @@ int check_machine(struct kndl_call *call, const char *machine);
 
 /* What a browser had before it got another credential ends. */
 int replace_credential(struct kndl_call *call, const ProtobufCBinaryData *hash);
-
-/* The hash of a code as people type it: case and dashes do not count. */
-void hash_user_code(const char *code, uint8_t ret_hash[KNDL_HASH_BYTES]);

@@ -38,25 +38,39 @@ static int read_kind(struct kndl_call *call, V1(AuthenticateRequest__Kind) kind,
     case KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CLI:
         *ret_kind = SIGNIN_CLI;
         return 0;
+    case KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CONFIRMED:
+        *ret_kind = SIGNIN_CONFIRMED;
+        return 0;
     default:
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "kind is neither web nor cli");
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "kind %d is none", (int)kind);
     }
+}
+
+/* One that somebody signs in as. */
+static int read_sign_in_kind(struct kndl_call *call, V1(AuthenticateRequest__Kind) kind,
+                             enum signin_kind *ret_kind)
+{
+    if (kind == KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CONFIRMED)
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "kind is neither web nor cli");
+    return read_kind(call, kind, ret_kind);
 }
 
 static int authenticate(struct kndl_call *call, const V1(AuthenticateRequest) *req,
                         V1(AuthenticateResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
+    struct holder holder;
     enum signin_kind kind;
-    struct person person;
 
     if (read_kind(call, req->kind, &kind) < 0 ||
-        signin_find(repo_access->store,
-                    kndl_slice(req->credential_hash.data, req->credential_hash.len), kind,
-                    call->arena, &person, &call->err) < 0)
+        signin_find(repo_access->store, &req->credential_hash, kind, call->arena, &holder,
+                    &call->err) < 0)
         return -1;
-    resp->person = rpc_person(&person, call->arena);
+    resp->person = rpc_person(&holder.person, call->arena);
+    resp->purpose = devices_purpose(holder.purpose);
     resp->valid_until_ms = kndl_clock_wall_ms() + AUTHENTICATE_MS;
+    if (resp->valid_until_ms > holder.ends_at_ms)
+        resp->valid_until_ms = holder.ends_at_ms;
     return 0;
 }
 
@@ -72,7 +86,7 @@ static int dev_login(struct kndl_call *call, const V1(DevLoginRequest) *req,
 
     if (strcmp(kndl_env_get("HUB_DEV_LOGIN"), "1") != 0)
         return kndl_fail(&call->err, KNDL_FAILED_PRECONDITION, "dev login is off");
-    if (check_machine(call, req->machine) < 0 || read_kind(call, req->kind, &kind) < 0 ||
+    if (check_machine(call, req->machine) < 0 || read_sign_in_kind(call, req->kind, &kind) < 0 ||
         github_find_user(repo_access->github, req->login, call->arena, &user, &call->err) < 0)
         return -1;
 

@@ -1,4 +1,4 @@
-/* A person's own sign-ins, and the machines that they let in. */
+/* A person's own sign-ins. */
 
 #include <string.h>
 
@@ -105,39 +105,5 @@ int end_all_sign_ins(struct kndl_call *call, const V1(EndAllSignInsRequest) *req
         return -1;
     kndl_log(KNDL_INFO, "signed out everywhere", KNDL_STR("person", call->actor.id));
     peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
-    return 0;
-}
-
-int find_device(struct kndl_call *call, const V1(FindDeviceRequest) *req,
-                V1(FindDeviceResponse) *resp)
-{
-    struct repo_access *repo_access = call->state;
-    uint8_t hash[KNDL_HASH_BYTES];
-    struct device device;
-
-    hash_user_code(req->user_code, hash);
-    if (store_find_device(repo_access->store, hash, kndl_clock_wall_ms(), call->arena, &device,
-                          &call->err) < 0)
-        return -1;
-    resp->machine = (char *)device.machine;
-    resp->begun_at_ms = device.begun_at_ms;
-    resp->ends_at_ms = device.ends_at_ms;
-    return 0;
-}
-
-int decide_device(struct kndl_call *call, const V1(DecideDeviceRequest) *req,
-                  V1(DecideDeviceResponse) *resp)
-{
-    struct repo_access *repo_access = call->state;
-    uint8_t hash[KNDL_HASH_BYTES];
-
-    (void)resp;
-    hash_user_code(req->user_code, hash);
-    if (check_request_id(call, req->request_id) < 0 ||
-        store_decide_device(repo_access->store, hash, call->actor.id, req->is_approved,
-                            kndl_clock_wall_ms(), call->arena, &call->err) < 0)
-        return -1;
-    kndl_log(KNDL_INFO, "a machine's sign-in was decided", KNDL_STR("person", call->actor.id),
-             KNDL_STR("answer", req->is_approved ? "yes" : "no"));
     return 0;
 }

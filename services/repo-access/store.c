@@ -9,6 +9,7 @@
 #include "0002_members.sql.h"
 #include "0003_logins.sql.h"
 #include "0004_installations.sql.h"
+#include "0005_confirmations.sql.h"
 #include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -27,6 +28,7 @@ static const struct kndl_migration migrations[] = {
     {2, "0002_members", MIGRATION_0002_MEMBERS},
     {3, "0003_logins", MIGRATION_0003_LOGINS},
     {4, "0004_installations", MIGRATION_0004_INSTALLATIONS},
+    {5, "0005_confirmations", MIGRATION_0005_CONFIRMATIONS},
     {0, NULL, NULL},
 };
 
@@ -43,6 +45,7 @@ static const struct kndl_statement statements[] = {
     {"list_credentials", SQL_LIST_CREDENTIALS},
     {"end_credential", SQL_END_CREDENTIAL},
     {"end_credentials", SQL_END_CREDENTIALS},
+    {"tidy_confirmations", SQL_TIDY_CONFIRMATIONS},
     {"find_listing", SQL_FIND_LISTING},
     {"forget_repos", SQL_FORGET_REPOS},
     {"keep_repo", SQL_KEEP_REPO},
@@ -197,12 +200,13 @@ int store_add_credential(struct store *store, const struct credential *credentia
                         kndl_db_text(credential->kind), kndl_db_text(credential->person_id),
                         kndl_db_text(credential->machine), kndl_db_i64(credential->created_at_ms),
                         kndl_db_i64(credential->expires_at_ms), kndl_db_i64(credential->ends_at_ms),
-                        kndl_db_text(credential->id));
+                        kndl_db_text(credential->id), kndl_db_text(credential->cli_id),
+                        kndl_db_text(credential->purpose));
 }
 
 int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES], const char *kind,
                          int64_t now_ms, int64_t idle_ms, struct kndl_arena *arena,
-                         struct person *ret_person, struct kndl_error *err)
+                         struct holder *ret_holder, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
@@ -215,7 +219,13 @@ int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES
         kndl_db_exec(store->db, "touch_credential", NULL, NULL, err, store_hash(hash),
                      kndl_db_i64(now_ms), kndl_db_i64(now_ms + idle_ms)) < 0)
         return -1;
-    *ret_person = store_person_of(&rows, 0);
+    *ret_holder = (struct holder){
+        .person = store_person_of(&rows, 0),
+        .credential_id = kndl_row_text(&rows, 0, 9),
+        .machine = kndl_row_text(&rows, 0, 10),
+        .purpose = kndl_row_text(&rows, 0, 11),
+        .ends_at_ms = kndl_row_ms(&rows, 0, 7),
+    };
     return 0;
 }
 

@@ -34,12 +34,23 @@ struct person {
 struct credential {
     const char *id; /* by which its owner ends it */
     uint8_t hash[KNDL_HASH_BYTES];
-    const char *kind; /* "web" or "cli" */
+    const char *kind; /* "web", "cli" or "confirmed" */
     const char *person_id;
     const char *machine;
     int64_t created_at_ms;
     int64_t expires_at_ms; /* unless it is used before */
     int64_t ends_at_ms;    /* however much it is used */
+    const char *cli_id;    /* of a confirmation, the CLI's credential; else "" */
+    const char *purpose;   /* of a confirmation, else "" */
+};
+
+/* What somebody came with, and who they are. */
+struct holder {
+    struct person person;
+    const char *credential_id;
+    const char *machine;
+    const char *purpose; /* of a confirmation, else "" */
+    int64_t ends_at_ms;  /* however much it is used */
 };
 
 struct repo {
@@ -105,13 +116,14 @@ int store_add_credential(struct store *store, const struct credential *credentia
 
 /*
  * Whose credential this is; the use is noted (once a minute) and moves its end to idle_ms from
- * now. Fails with KNDL_NOT_FOUND, alike for unknown, another kind, expired, revoked, removed.
+ * now. Fails with KNDL_NOT_FOUND, alike for unknown, another kind, expired, revoked, removed; a
+ * confirmation also where its CLI's own is any of this.
  */
 int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES], const char *kind,
                          int64_t now_ms, int64_t idle_ms, struct kndl_arena *arena,
-                         struct person *ret_person, struct kndl_error *err);
+                         struct holder *ret_holder, struct kndl_error *err);
 
-/* One of a person's own, as it is shown to them. */
+/* A sign-in of a person's own, as it is shown to them; a confirmation is none. */
 struct sign_in {
     const char *id;
     const char *kind;
@@ -122,7 +134,7 @@ struct sign_in {
     uint8_t hash[KNDL_HASH_BYTES];
 };
 
-/* The person's credentials that are good, the last used first. */
+/* The person's sign-ins that are good, the last used first. */
 int store_list_credentials(struct store *store, const char *person_id, int64_t now_ms,
                            struct kndl_arena *arena, struct sign_in **ret_sign_ins,
                            size_t *ret_count, struct kndl_error *err);

@@ -134,32 +134,38 @@ int store_begin_device(struct store *store, const uint8_t device_hash[KNDL_HASH_
     if (kndl_db_exec(store->db, "begin_device", arena, &rows, err, store_hash(device_hash),
                      store_hash(code_hash), kndl_db_text(device->machine),
                      kndl_db_i64(device->begun_at_ms), kndl_db_i64(device->ends_at_ms),
-                     kndl_db_i64(DEVICES_MAX)) < 0)
+                     kndl_db_i64(DEVICES_MAX), kndl_db_text(device->cli_id),
+                     kndl_db_text(device->purpose)) < 0)
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "too many machines wait to be signed in; try again in a minute");
+                         "too many machines wait for a yes; try again in a minute");
     return 0;
 }
 
 static int refuse_code(struct kndl_error *err)
 {
-    return kndl_fail(err, KNDL_NOT_FOUND,
-                     "no machine waits with this code; run `kndl login` again");
+    return kndl_fail(err, KNDL_NOT_FOUND, "no machine waits with this code; run its command again");
 }
 
-int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES], int64_t now_ms,
-                      struct kndl_arena *arena, struct device *ret_device, struct kndl_error *err)
+int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES],
+                      const char *person_id, int64_t now_ms, struct kndl_arena *arena,
+                      struct device *ret_device, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
     if (kndl_db_exec(store->db, "find_device", arena, &rows, err, store_hash(code_hash),
-                     kndl_db_i64(now_ms)) < 0)
+                     kndl_db_i64(now_ms), kndl_db_text(person_id)) < 0)
         return -1;
     if (rows.count == 0 || !store_is_hash(&rows, 3, code_hash))
         return refuse_code(err);
-    *ret_device = (struct device){kndl_row_text(&rows, 0, 0), kndl_row_ms(&rows, 0, 1),
-                                  kndl_row_ms(&rows, 0, 2)};
+    *ret_device = (struct device){
+        .machine = kndl_row_text(&rows, 0, 0),
+        .begun_at_ms = kndl_row_ms(&rows, 0, 1),
+        .ends_at_ms = kndl_row_ms(&rows, 0, 2),
+        .cli_id = "",
+        .purpose = kndl_row_text(&rows, 0, 4),
+    };
     return 0;
 }
 
@@ -168,30 +174,26 @@ int store_decide_device(struct store *store, const uint8_t code_hash[KNDL_HASH_B
                         struct kndl_arena *arena, struct kndl_error *err)
 {
     struct kndl_rows rows;
-    int result = is_approved ? kndl_db_exec(store->db, "approve_device", arena, &rows, err,
-                                            store_hash(code_hash), kndl_db_i64(now_ms),
-                                            kndl_db_text(person_id))
-                             : kndl_db_exec(store->db, "refuse_device", arena, &rows, err,
-                                            store_hash(code_hash), kndl_db_i64(now_ms));
 
-    if (result < 0)
+    if (kndl_db_exec(store->db, is_approved ? "approve_device" : "refuse_device", arena, &rows, err,
+                     store_hash(code_hash), kndl_db_i64(now_ms), kndl_db_text(person_id)) < 0)
         return -1;
     return rows.changed == 0 ? refuse_code(err) : 0;
 }
 
 int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_BYTES],
-                      int64_t now_ms, struct kndl_arena *arena, bool *ret_is_decided,
-                      struct person *ret_person, const char **ret_machine, struct kndl_error *err)
+                      const char *cli_id, int64_t now_ms, struct kndl_arena *arena,
+                      struct decision *ret_decision, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
     if (kndl_db_exec(store->db, "peek_device", arena, &rows, err, store_hash(device_hash),
-                     kndl_db_i64(now_ms)) < 0)
+                     kndl_db_i64(now_ms), kndl_db_text(cli_id)) < 0)
         return -1;
     if (rows.count == 0 || !store_is_hash(&rows, 1, device_hash))
         return kndl_fail(err, KNDL_NOT_FOUND, "no such device");
     if (!kndl_row_bool(&rows, 0, 0)) {
-        *ret_is_decided = false;
+        *ret_decision = (struct decision){.is_made = false};
         return 0;
     }
     if (kndl_db_exec(store->db, "take_device", arena, &rows, err, store_hash(device_hash),
@@ -199,16 +201,20 @@ int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_B
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "no such device");
-    *ret_is_decided = true;
-    *ret_person = store_person_of(&rows, 0);
-    *ret_machine = kndl_row_text(&rows, 0, 6);
+    *ret_decision = (struct decision){
+        .is_made = true,
+        .person = store_person_of(&rows, 0),
+        .machine = kndl_row_text(&rows, 0, 6),
+        .purpose = kndl_row_text(&rows, 0, 7),
+    };
     return 0;
 }
 
 int store_tidy(struct store *store, int64_t now_ms, int64_t done_before_ms, struct kndl_error *err)
 {
     if (kndl_db_exec(store->db, "tidy_sign_ins", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
-        kndl_db_exec(store->db, "tidy_devices", NULL, NULL, err, kndl_db_i64(now_ms)) < 0)
+        kndl_db_exec(store->db, "tidy_devices", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
+        kndl_db_exec(store->db, "tidy_confirmations", NULL, NULL, err, kndl_db_i64(now_ms)) < 0)
         return -1;
     return kndl_db_exec(store->db, "tidy_done", NULL, NULL, err, kndl_db_i64(done_before_ms));
 }

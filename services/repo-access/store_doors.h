@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * How people come in, as rows: the Setup link, Invites, browsers that are at GitHub, `kndl login`s
- * that wait. Secrets are looked up by their SHA-256. See store.h for threads and lifetimes.
+ * How people come in, as rows: the Setup link, Invites, browsers that are at GitHub, machines that
+ * wait for a yes. Secrets are looked up by their SHA-256. See store.h for threads and lifetimes.
  */
 
 #include "store.h"
@@ -40,10 +40,13 @@ int store_take_sign_in(struct store *store, const uint8_t browser[KNDL_HASH_BYTE
                        struct kndl_arena *arena, const char **ret_return_to,
                        struct kndl_error *err);
 
+/* A machine that waits for a yes. */
 struct device {
     const char *machine;
     int64_t begun_at_ms;
     int64_t ends_at_ms;
+    const char *cli_id;  /* the credential of a CLI that wants a confirmation; "" for a sign-in */
+    const char *purpose; /* of a confirmation, else "" */
 };
 
 /* KNDL_RESOURCE_EXHAUSTED: too many wait. KNDL_ALREADY_EXISTS: another one has that code. */
@@ -51,22 +54,35 @@ int store_begin_device(struct store *store, const uint8_t device_hash[KNDL_HASH_
                        const uint8_t code_hash[KNDL_HASH_BYTES], const struct device *device,
                        struct kndl_arena *arena, struct kndl_error *err);
 
-/* By the code that it shows. KNDL_NOT_FOUND: none, over, or decided. */
-int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES], int64_t now_ms,
-                      struct kndl_arena *arena, struct device *ret_device, struct kndl_error *err);
+/*
+ * By the code that it shows; cli_id is left out. KNDL_NOT_FOUND: none, over, decided, or the CLI of
+ * another person, who alone may decide about it.
+ */
+int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES],
+                      const char *person_id, int64_t now_ms, struct kndl_arena *arena,
+                      struct device *ret_device, struct kndl_error *err);
 
 /* Once; KNDL_NOT_FOUND as above. */
 int store_decide_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES],
                         const char *person_id, bool is_approved, int64_t now_ms,
                         struct kndl_arena *arena, struct kndl_error *err);
 
+/* What a decided one is taken as. */
+struct decision {
+    bool is_made;         /* false: nobody has decided yet, and nothing below means anything */
+    struct person person; /* who said yes */
+    const char *machine;
+    const char *purpose;
+};
+
 /*
- * Who said yes, once: the row is gone then. *ret_is_decided is false while nobody did. KNDL_NOT_
- * FOUND: refused, over, never there, or whoever said yes is no Member.
+ * Takes a yes, once: the row is gone then. cli_id is the credential of the CLI that asks, "" for a
+ * sign-in. KNDL_NOT_FOUND: refused, over, never there, begun by another, or whoever said yes is no
+ * Member.
  */
 int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_BYTES],
-                      int64_t now_ms, struct kndl_arena *arena, bool *ret_is_decided,
-                      struct person *ret_person, const char **ret_machine, struct kndl_error *err);
+                      const char *cli_id, int64_t now_ms, struct kndl_arena *arena,
+                      struct decision *ret_decision, struct kndl_error *err);
 
 /* Deletes what is over. */
 int store_tidy(struct store *store, int64_t now_ms, int64_t done_before_ms, struct kndl_error *err);

@@ -39,11 +39,17 @@ enum kndl_who {
     KNDL_WHO_ANYBODY = 128,   /* no credential is asked for */
 };
 
-/* Through which client, as its credential says. */
+/* Through which client, as its credential says: bits, of which a caller has one. */
 enum kndl_client {
     KNDL_BY_BROWSER = 1, /* a cookie */
     KNDL_BY_CLI = 2,     /* a CLI token */
     KNDL_BY_BOTH = KNDL_BY_BROWSER | KNDL_BY_CLI,
+
+    /* A CLI with its person's yes in the browser, for minutes and for one purpose. */
+    KNDL_BY_CONFIRMED_SEE_MEMBERS = 4,
+    KNDL_BY_CONFIRMED_CHANGE_MEMBERS = 8,
+    KNDL_BY_CONFIRMED_SETUP_TOKEN = 16,
+    KNDL_BY_CONFIRMED_RUNNERS = 32,
 };
 
 enum kndl_public_flag {
@@ -53,6 +59,8 @@ enum kndl_public_flag {
     KNDL_INVITES = 8,          /* 20 an hour */
     KNDL_GUESSES = 16,         /* takes a short code: 20 a minute */
     KNDL_MAKES = 32,           /* where its id is empty, a new one, which is its maker's */
+    KNDL_CONFIRMS = 64,        /* shows one to its person: 10 a minute */
+    KNDL_POLLS = 128,          /* 60 a minute */
 };
 
 /* A row: a method that people, or Runners, may call. */

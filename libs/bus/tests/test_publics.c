@@ -97,7 +97,20 @@ static void a_cli_token_neither_administers_nor_handles_sign_ins(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_int_equal(find(names[i])->clients & KNDL_BY_BOTH, KNDL_BY_BROWSER);
+}
+
+/* And of these, what stays in the browser alone whatever somebody confirms. */
+static void what_decides_who_one_is_is_never_confirmed(void **unused)
+{
+    static const char *const names[] = {"EndSignIn",    "EndAllSignIns",     "FindDevice",
+                                        "DecideDevice", "HandOverOwnership", NULL};
+
+    (void)unused;
+    for (size_t i = 0; names[i] != NULL; i++)
         assert_int_equal(find(names[i])->clients, KNDL_BY_BROWSER);
+    assert_int_equal(find("BeginConfirmation")->clients, KNDL_BY_CLI);
+    assert_int_equal(find("TakeConfirmation")->clients, KNDL_BY_CLI);
 }
 
 static void a_path_is_found_by_its_door_and_method(void **unused)
@@ -139,6 +152,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_row_names_what_its_request_names),
         cmocka_unit_test(ac_08_only_the_creator_drives),
         cmocka_unit_test(a_cli_token_neither_administers_nor_handles_sign_ins),
+        cmocka_unit_test(what_decides_who_one_is_is_never_confirmed),
         cmocka_unit_test(a_path_is_found_by_its_door_and_method),
     };
 

@@ -22,7 +22,8 @@ enum kndl_token_kind {
     KNDL_TOKEN_INV,
     KNDL_TOKEN_SET,
     KNDL_TOKEN_SGN, /* a browser that is at GitHub to sign in */
-    KNDL_TOKEN_DEV, /* a `kndl login` that waits for its yes */
+    KNDL_TOKEN_DEV, /* a machine that waits for a yes */
+    KNDL_TOKEN_CNF, /* what a CLI got for its person's yes: a confirmation */
 };
 
 enum { KNDL_TOKEN_CHARS = 5 + 3 + 1 + 43 + 1 + 6, KNDL_HASH_BYTES = 32 };

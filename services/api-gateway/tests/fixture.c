@@ -23,9 +23,11 @@ char fixture_web_token[80];
 char fixture_cli_token[80];
 char fixture_bob_token[80];
 char fixture_unknown_token[80];
+char fixture_confirmed_token[80];
 
 static fake_answer_fn answer_rest;
 static bool repo_access_is_there;
+static int purpose;
 
 static void make_token(enum kndl_token_kind kind, char *out)
 {
@@ -55,9 +57,15 @@ static bool authenticate(const struct fake_request *request, struct kndl_buf *ou
 
     assert_string_equal(request->actor, "service/api_gateway");
     bool is_web = asked->kind == KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_WEB;
+    bool is_confirmed =
+        asked->kind == KNDL__REPO_ACCESS__V1__AUTHENTICATE_REQUEST__KIND__KIND_CONFIRMED;
+    const char *adas = is_web         ? fixture_web_token
+                       : is_confirmed ? fixture_confirmed_token
+                                      : fixture_cli_token;
+    response.purpose = is_confirmed ? (V1(Purpose))purpose : 0;
     if (!repo_access_is_there)
         kndl_fail(err, KNDL_UNAVAILABLE, "repo_access is not there");
-    else if (is_token(&asked->credential_hash, is_web ? fixture_web_token : fixture_cli_token))
+    else if (is_token(&asked->credential_hash, adas))
         person.id = (char *)"ada";
     else if (is_web && is_token(&asked->credential_hash, fixture_bob_token))
         person.id = (char *)"bob";
@@ -82,6 +90,11 @@ void fixture_set_repo_access(bool is_there)
     repo_access_is_there = is_there;
 }
 
+void fixture_set_purpose(int wanted)
+{
+    purpose = wanted;
+}
+
 static void *run(void *data)
 {
     struct fixture *f = data;
@@ -103,6 +116,7 @@ void fixture_start(struct fixture *f, fake_answer_fn rest)
     make_token(KNDL_TOKEN_CLI, fixture_cli_token);
     make_token(KNDL_TOKEN_WEB, fixture_bob_token);
     make_token(KNDL_TOKEN_WEB, fixture_unknown_token);
+    make_token(KNDL_TOKEN_CNF, fixture_confirmed_token);
     answer_rest = rest;
     repo_access_is_there = true;
 

@@ -12,6 +12,10 @@ extern char fixture_web_token[80]; /* of ada */
 extern char fixture_cli_token[80]; /* of ada */
 extern char fixture_bob_token[80]; /* a browser's, of bob */
 extern char fixture_unknown_token[80];
+extern char fixture_confirmed_token[80]; /* of ada's CLI, for the purpose that was set */
+
+/* What ada said yes to; a number of kndl.repo_access.v1.Purpose. */
+void fixture_set_purpose(int purpose);
 
 struct fixture {
     struct gateway *gateway;

@@ -55,34 +55,41 @@ RETURNING true;
 DELETE FROM sign_in WHERE browser_hash = $1 RETURNING browser_hash, return_to, ends_at > $2;
 
 -- name: begin_device
--- $1 device hash, $2 code hash, $3 machine, $4 now, $5 ends at, $6 the most at once. No row: too
--- many wait.
-INSERT INTO device (device_hash, code_hash, machine, begun_at, ends_at)
-SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM device) < $6
+-- $1 device hash, $2 code hash, $3 machine, $4 now, $5 ends at, $6 the most at once, $7 the CLI's id
+-- and $8 what for, of one that wants a confirmation, else ''. No row: too many wait.
+INSERT INTO device (device_hash, code_hash, machine, begun_at, ends_at, cli_id, purpose)
+SELECT $1, $2, $3, $4, $5, nullif($7, ''), nullif($8, '')
+WHERE (SELECT count(*) FROM device) < $6
 RETURNING true;
 
 -- name: find_device
--- $1 code hash, $2 now. No row: none, over, or decided.
-SELECT machine, begun_at, ends_at, code_hash FROM device
-WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL;
+-- $1 code hash, $2 now, $3 person. No row: none, over, decided, or another person's CLI.
+SELECT machine, begun_at, ends_at, code_hash, coalesce(purpose, '') FROM device
+WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL
+  AND (cli_id IS NULL OR $3 = (SELECT person_id FROM credential WHERE id = device.cli_id));
 
 -- name: approve_device
--- $1 code hash, $2 now, $3 person.
-UPDATE device SET approved_by = $3 WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL;
+-- $1 code hash, $2 now, $3 person. Of what find_device finds.
+UPDATE device SET approved_by = $3 WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL
+  AND (cli_id IS NULL OR $3 = (SELECT person_id FROM credential WHERE id = device.cli_id));
 
 -- name: refuse_device
--- $1 code hash, $2 now.
-DELETE FROM device WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL;
+-- $1 code hash, $2 now, $3 person. Of what find_device finds.
+DELETE FROM device WHERE code_hash = $1 AND ends_at > $2 AND approved_by IS NULL
+  AND (cli_id IS NULL OR $3 = (SELECT person_id FROM credential WHERE id = device.cli_id));
 
 -- name: peek_device
--- $1 device hash, $2 now. Whether somebody said yes. No row: refused, over, or never there.
-SELECT approved_by IS NOT NULL, device_hash FROM device WHERE device_hash = $1 AND ends_at > $2;
+-- $1 device hash, $2 now, $3 the id of the CLI that asks, '' for a sign-in. Whether somebody said
+-- yes. No row: refused, over, never there, or another CLI's.
+SELECT approved_by IS NOT NULL, device_hash FROM device
+WHERE device_hash = $1 AND ends_at > $2 AND coalesce(cli_id, '') = $3;
 
 -- name: take_device
 -- $1 device hash, $2 now. Once. Of a Member alone.
 DELETE FROM device d USING person p
 WHERE d.device_hash = $1 AND d.ends_at > $2 AND p.id = d.approved_by AND p.standing = 'member'
-RETURNING p.id, p.github_id, p.login, p.name, p.is_owner, true, d.machine;
+RETURNING p.id, p.github_id, p.login, p.name, p.is_owner, true, d.machine,
+    coalesce(d.purpose, '');
 
 -- name: tidy_sign_ins
 -- $1 now.

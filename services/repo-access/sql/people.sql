@@ -23,18 +23,23 @@ ON CONFLICT (github_id) DO UPDATE SET login = excluded.login, name = excluded.na
 RETURNING id, github_id, login, name, is_owner, standing = 'member';
 
 -- name: add_credential
--- $1 hash, $2 kind, $3 person, $4 machine, $5 now, $6 expires at, $7 ends at, $8 id.
-INSERT INTO credential
-    (hash, kind, person_id, machine, created_at, last_used_at, expires_at, ends_at, id)
-VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8);
+-- $1 hash, $2 kind, $3 person, $4 machine, $5 now, $6 expires at, $7 ends at, $8 id, $9 the CLI's
+-- id and $10 what for, of a confirmation, else ''.
+INSERT INTO credential (hash, kind, person_id, machine, created_at, last_used_at, expires_at,
+    ends_at, id, cli_id, purpose)
+VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, nullif($9, ''), nullif($10, ''));
 
 -- name: find_credential
 -- $1 hash, $2 kind, $3 now. The person whose live credential it is, when it was last used and when
--- it ends for good. No row: unknown, of another kind, expired, revoked, or not a Member's.
-SELECT p.id, p.github_id, p.login, p.name, p.is_owner, true, c.last_used_at, c.ends_at, c.hash
-FROM credential c JOIN person p ON p.id = c.person_id
+-- it ends for good. No row: unknown, of another kind, expired, revoked, or not a Member's; of a
+-- confirmation: its CLI's is.
+SELECT p.id, p.github_id, p.login, p.name, p.is_owner, true, c.last_used_at, c.ends_at, c.hash,
+    c.id, c.machine, coalesce(c.purpose, '')
+FROM credential c JOIN person p ON p.id = c.person_id LEFT JOIN credential cli ON cli.id = c.cli_id
 WHERE c.hash = $1 AND c.kind = $2 AND c.revoked_at IS NULL AND c.expires_at > $3
-  AND c.ends_at > $3 AND p.standing = 'member';
+  AND c.ends_at > $3 AND p.standing = 'member'
+  AND (c.cli_id IS NULL
+    OR (cli.revoked_at IS NULL AND cli.expires_at > $3 AND cli.ends_at > $3));
 
 -- name: touch_credential
 -- $1 hash, $2 now, $3 expires at from now on, unless it ends before.
@@ -51,9 +56,9 @@ UPDATE credential SET revoked_at = $2 WHERE hash = $1 AND kind = 'web' AND revok
 RETURNING person_id;
 
 -- name: list_credentials
--- $1 person, $2 now. Those that are good, the last used first.
+-- $1 person, $2 now. Sign-ins that are good, the last used first.
 SELECT id, kind, machine, created_at, last_used_at, expires_at, hash FROM credential
-WHERE person_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND ends_at > $2
+WHERE person_id = $1 AND kind <> 'confirmed' AND revoked_at IS NULL AND expires_at > $2 AND ends_at > $2
 ORDER BY last_used_at DESC, created_at DESC LIMIT 500;
 
 -- name: end_credential
@@ -63,3 +68,7 @@ UPDATE credential SET revoked_at = $3 WHERE id = $1 AND person_id = $2 AND revok
 -- name: end_credentials
 -- $1 person, $2 now.
 UPDATE credential SET revoked_at = $2 WHERE person_id = $1 AND revoked_at IS NULL;
+
+-- name: tidy_confirmations
+-- $1 now.
+DELETE FROM credential WHERE kind = 'confirmed' AND ends_at <= $1;
