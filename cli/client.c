@@ -2,6 +2,7 @@
 
 #include "client.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ enum { TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 * 1024 * 1024, TRIES = 3, PAUSE_
 struct client {
     struct kndl_http *http;
     const struct config *config;
+    struct kndl_secret confirmation; /* none: calls carry the config's token */
 };
 
 struct client *client_new(const struct config *config)
@@ -33,7 +35,14 @@ void client_free(struct client *client)
     if (client == NULL)
         return;
     kndl_http_free(client->http);
+    kndl_secret_done(&client->confirmation);
     free(client);
+}
+
+void client_carry(struct client *client, struct kndl_slice confirmation)
+{
+    kndl_secret_done(&client->confirmation);
+    kndl_secret_copy(&client->confirmation, confirmation);
 }
 
 /* Whoever answered without Connect's body was not our gateway. */
@@ -114,6 +123,7 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
     const ProtobufCMethodDescriptor *found =
         protobuf_c_service_descriptor_get_method_by_name(service, method);
     size_t size = protobuf_c_message_get_packed_size(request);
+    bool is_confirmed = client->confirmation.size > 0;
 
     if (found == NULL)
         abort();
@@ -129,7 +139,7 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
         .method = "POST",
         .url = kndl_buf_text(&url),
         .headers = headers,
-        .bearer = &client->config->token,
+        .bearer = is_confirmed ? &client->confirmation : &client->config->token,
         .body = kndl_slice(body, size),
         .timeout_ms = timeout_ms == 0 ? TIMEOUT_MS : timeout_ms,
         .response_bytes_max = ANSWER_BYTES_MAX,
@@ -137,6 +147,9 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
     int result = post_again(client, &post, &response, err);
     explicit_bzero(body, size);
     free(body);
+    if (result < 0 && err->code == KNDL_UNAUTHENTICATED && is_confirmed)
+        return kndl_fail(err, KNDL_UNAUTHENTICATED,
+                         "what you confirmed is over; run the command again");
     if (result < 0 && err->code == KNDL_UNAUTHENTICATED)
         return kndl_fail(err, KNDL_UNAUTHENTICATED,
                          "the Hub at %s does not take this machine's token (any more); sign in "

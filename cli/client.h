@@ -19,6 +19,10 @@ struct client;
 struct client *client_new(const struct config *config);
 void client_free(struct client *client);
 
+/* Calls from here on carry this in place of the machine's token: a confirmation. Kept in locked
+ * memory, until client_free(). */
+void client_carry(struct client *client, struct kndl_slice confirmation);
+
 /*
  * Calls a method and unpacks the answer into the arena. Fails with the code that the Hub answered,
  * KNDL_UNAVAILABLE if it cannot be reached (tried three times: a request names itself, so that it

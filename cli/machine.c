@@ -1,25 +1,15 @@
-/* The device code, from the machine's side. */
+/* Signing in by a code, over the gateway's own routes. */
 
 #include "machine.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "kndl/clock.h"
+#include "device_code.h"
 #include "kndl/json.h"
 #include "kndl/mem.h"
-#include "pause.h"
 
-enum { ANSWER_BYTES_MAX = 64 * 1024, INTERVAL_S_MAX = 60 };
-
-/* What the Hub said of the sign-in that waits. */
-struct waiting {
-    struct kndl_secret device_code;
-    char user_code[32];
-    char url[300];
-    int64_t ends_at_ms; /* kndl_clock_ms() */
-    int interval_ms;
-};
+enum { ANSWER_BYTES_MAX = 64 * 1024 };
 
 void machine_name(char ret_name[65])
 {
@@ -51,7 +41,7 @@ static int post(struct cli *cli, const char *path, const char *body, struct kndl
                : 0;
 }
 
-static int begin(struct cli *cli, struct kndl_buf *answer, struct waiting *ret_waiting,
+static int begin(struct cli *cli, struct kndl_buf *answer, struct device_code *ret_code,
                  struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
@@ -66,47 +56,23 @@ static int begin(struct cli *cli, struct kndl_buf *answer, struct waiting *ret_w
         return -1;
 
     const struct kndl_value *root = kndl_json_root(json);
-    const char *device_code = kndl_json_text(kndl_json_get(root, "deviceCode"), "");
-    const char *user_code = kndl_json_text(kndl_json_get(root, "userCode"), "");
-    const char *url = kndl_json_text(kndl_json_get(root, "url"), "");
-    int64_t interval_s = kndl_json_i64(kndl_json_get(root, "intervalS"), 0);
-    if (device_code[0] == '\0' || user_code[0] == '\0' || strlen(user_code) > 31 ||
-        url[0] == '\0' || strlen(url) > 299 || interval_s < 1 || interval_s > INTERVAL_S_MAX)
-        return not_understood(err);
-    kndl_secret_copy(&ret_waiting->device_code, kndl_slice_of(device_code));
-    strcpy(ret_waiting->user_code, user_code);
-    strcpy(ret_waiting->url, url);
-    ret_waiting->interval_ms = (int)interval_s * 1000;
-    ret_waiting->ends_at_ms = kndl_clock_ms() + (INT64_C(10) * 60 + 5) * 1000;
-    return 0;
-}
-
-static void show(const struct cli *cli, const struct waiting *waiting)
-{
-    FILE *out = cli->screen.out;
-
-    fputs("Open this page in a browser where you are signed in:\n\n    ", out);
-    screen_line(&cli->screen, waiting->url, 4);
-    fputc('#', out);
-    screen_line(&cli->screen, waiting->user_code, 60);
-    fputs("\n\nIt must show this code; say yes there, within ten minutes:\n\n    ", out);
-    screen_color(&cli->screen, SCREEN_BOLD);
-    screen_line(&cli->screen, waiting->user_code, 4);
-    screen_color(&cli->screen, SCREEN_PLAIN);
-    fputs("\n\n", out);
-    fflush(out);
+    return device_code_read(ret_code, kndl_json_text(kndl_json_get(root, "deviceCode"), ""),
+                            kndl_json_text(kndl_json_get(root, "userCode"), ""),
+                            kndl_json_text(kndl_json_get(root, "url"), ""),
+                            kndl_json_i64(kndl_json_get(root, "intervalS"), 0), err);
 }
 
 /* Has somebody said yes? */
-static int poll_once(struct cli *cli, const struct waiting *waiting, struct kndl_buf *answer,
-                     bool *ret_is_over, struct kndl_error *err)
+static int poll_once(struct cli *cli, const struct device_code *code, void *data, bool *ret_is_over,
+                     struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
     KNDL_CLEANUP(free_json) struct kndl_json *json = NULL;
+    struct kndl_buf *answer = data;
 
     kndl_buf_reserve(&body, 512); /* so that no copy of the code is left behind */
     kndl_buf_append_text(&body, "{\"deviceCode\":");
-    kndl_json_append_string(&body, (const char *)waiting->device_code.data);
+    kndl_json_append_string(&body, (const char *)code->secret.data);
     kndl_buf_append_char(&body, '}');
     int result = post(cli, "/auth/device/token", kndl_buf_text(&body), answer, &json, err);
     explicit_bzero(body.data, body.size);
@@ -118,22 +84,13 @@ static int poll_once(struct cli *cli, const struct waiting *waiting, struct kndl
 
 int machine_sign_in(struct cli *cli, struct kndl_buf *answer, struct kndl_error *err)
 {
-    struct waiting waiting = {0};
-    bool is_over = false;
-    int result = begin(cli, answer, &waiting, err);
+    KNDL_CLEANUP(device_code_done) struct device_code code = {0};
+    int result = begin(cli, answer, &code, err);
 
     if (answer->size > 0)
         explicit_bzero(answer->data, answer->size);
-    if (result == 0)
-        show(cli, &waiting);
-    while (result == 0 && !is_over) {
-        if (kndl_clock_ms() > waiting.ends_at_ms)
-            result = kndl_fail(err, KNDL_UNAUTHENTICATED, "nobody said yes within ten minutes");
-        else
-            result = poll_once(cli, &waiting, answer, &is_over, err);
-        if (result == 0 && !is_over)
-            pause_ms(waiting.interval_ms);
-    }
-    kndl_secret_done(&waiting.device_code);
-    return result;
+    if (result < 0)
+        return -1;
+    device_code_show(&code, "", &cli->screen);
+    return device_code_wait(cli, &code, poll_once, answer, KNDL_UNAUTHENTICATED, err);
 }

@@ -13,10 +13,10 @@
 #include "verb.h"
 
 static const struct verb *const verbs[] = {
-    &verb_new,   &verb_prompt, &verb_events,  &verb_ls,     &verb_show,
-    &verb_repos, &verb_answer, &verb_stop,    &verb_resume, &verb_cancel,
-    &verb_sleep, &verb_wake,   &verb_vars,    &verb_token,  &verb_whoami,
-    &verb_login, &verb_logout, &verb_members, &verb_invite, &verb_runners,
+    &verb_new,    &verb_prompt,  &verb_events,  &verb_ls,     &verb_show,   &verb_repos,
+    &verb_answer, &verb_stop,    &verb_resume,  &verb_cancel, &verb_sleep,  &verb_wake,
+    &verb_vars,   &verb_token,   &verb_whoami,  &verb_login,  &verb_logout, &verb_members,
+    &verb_invite, &verb_invites, &verb_runners,
 };
 
 static void print_help(FILE *out)

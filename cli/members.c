@@ -1,104 +1,92 @@
-/*
- * kndl members and kndl invite: who may come in. A Hub takes neither from a CLI's token, which lies
- * on a disk; what it says then ends with the page where it is done.
- */
+/* kndl members: who may come in, and who may not any more. */
 
 #include <string.h>
+#include <strings.h>
 
+#include "confirm.h"
 #include "kndl/clock.h"
 #include "kndl/id.h"
-#include "kndl/mem.h"
-#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "verb.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
+#define PURPOSE(name) KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_##name
 
-/* Adds the page to a refusal that is about the CLI. */
-static int explain(const struct cli *cli, const struct kndl_error *cause, const char *fragment,
-                   struct kndl_error *err)
+static void write_member(const struct screen *screen, const V1(Member) *member)
 {
-    if (cause->code != KNDL_PERMISSION_DENIED)
-        return kndl_fail(err, cause->code, "%s", cause->message);
-    return kndl_fail(err, cause->code, "%s: %s/members%s%.60s", cause->message, cli->config.url,
-                     fragment[0] == '\0' ? "" : "#invite=", fragment);
+    if (member->person == NULL)
+        return;
+    screen_line(screen, member->person->login, 30);
+    fprintf(screen->out, "  %s  since ", member->person->is_owner ? "Owner " : "Member");
+    screen_ago(screen, member->since_ms, kndl_clock_wall_ms());
+    fputc('\n', screen->out);
 }
 
-static int list(struct cli *cli, const struct args *args, struct kndl_error *err)
+static int ask_members(struct cli *cli, V1(ListMembersResponse) **ret_members,
+                       struct kndl_error *err)
 {
     V1(ListMembersRequest) request = KNDL__REPO_ACCESS__V1__LIST_MEMBERS_REQUEST__INIT;
+
+    return CLIENT_CALL(V1, ListMembers, kndl__repo_access__v1__repo_access_service__descriptor, cli,
+                       &request, ret_members, err);
+}
+
+static int list(struct cli *cli, bool json, struct kndl_error *err)
+{
     V1(ListMembersResponse) *response;
-    struct kndl_error cause = {0};
 
-    if (CLIENT_CALL(V1, ListMembers, kndl__repo_access__v1__repo_access_service__descriptor, cli,
-                    &request, &response, &cause) < 0)
-        return explain(cli, &cause, "", err);
+    if (confirm(cli, PURPOSE(SEE_MEMBERS), err) < 0 || ask_members(cli, &response, err) < 0)
+        return -1;
     for (size_t i = 0; i < response->n_members; i++) {
-        const V1(Member) *member = response->members[i];
-
-        if (args_has(args, "json")) {
-            print_json(&cli->screen, &member->base);
-        } else if (member->person != NULL) {
-            screen_line(&cli->screen, member->person->login, 20);
-            fputs(member->person->is_owner ? "  the Owner, since " : "  since ", cli->screen.out);
-            screen_ago(&cli->screen, member->since_ms, kndl_clock_wall_ms());
-            fputc('\n', cli->screen.out);
-        }
+        if (json)
+            print_json(&cli->screen, &response->members[i]->base);
+        else
+            write_member(&cli->screen, response->members[i]);
     }
     return 0;
 }
 
-/* What may stand in the page's address; the Hub knows more exactly. */
-static bool is_login(const char *text)
+static int remove_member(struct cli *cli, const char *login, struct kndl_error *err)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-
-    return text[0] != '\0' && text[strspn(text, letters)] == '\0';
-}
-
-static int invite(struct cli *cli, const struct args *args, struct kndl_error *err)
-{
-    V1(InviteMemberRequest) request = KNDL__REPO_ACCESS__V1__INVITE_MEMBER_REQUEST__INIT;
-    V1(InviteMemberResponse) *response;
-    struct kndl_error cause = {0};
+    V1(RemoveMemberRequest) request = KNDL__REPO_ACCESS__V1__REMOVE_MEMBER_REQUEST__INIT;
+    V1(RemoveMemberResponse) *response;
+    V1(ListMembersResponse) *members;
     char request_id[KNDL_ID_SIZE];
 
-    if (!is_login(args->rest[0]))
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "%.60s is no GitHub login: those have letters, digits and hyphens",
-                         args->rest[0]);
-    kndl_id_new(request_id);
-    request.request_id = request_id;
-    request.login = (char *)args->rest[0];
-    if (CLIENT_CALL(V1, InviteMember, kndl__repo_access__v1__repo_access_service__descriptor, cli,
-                    &request, &response, &cause) < 0)
-        return explain(cli, &cause, args->rest[0], err);
-    if (args_has(args, "json")) {
-        print_json(&cli->screen, &response->base);
-        return 0;
+    if (confirm(cli, PURPOSE(CHANGE_MEMBERS), err) < 0 || ask_members(cli, &members, err) < 0)
+        return -1;
+    for (size_t i = 0; i < members->n_members; i++) {
+        const V1(Person) *person = members->members[i]->person;
+
+        if (person == NULL || strcasecmp(person->login, login) != 0)
+            continue;
+        kndl_id_new(request_id);
+        request.request_id = request_id;
+        request.person_id = person->id;
+        return CLIENT_CALL(V1, RemoveMember, kndl__repo_access__v1__repo_access_service__descriptor,
+                           cli, &request, &response, err);
     }
-    fprintf(cli->screen.out, "For %s alone, once and within seven days:\n", args->rest[0]);
-    screen_text(&cli->screen, "    ", response->link);
-    return 0;
+    return kndl_fail(err, KNDL_NOT_FOUND, "no Member has the login %.60s; kndl members lists them",
+                     login);
+}
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    if (args->count == 0)
+        return list(cli, args_has(args, "json"), err);
+    if (args->count == 2 && strcmp(args->rest[0], "remove") == 0)
+        return remove_member(cli, args->rest[1], err);
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                     "it goes: kndl members, or kndl members remove "
+                     "LOGIN");
 }
 
 const struct verb verb_members = {
     .name = "members",
-    .usage = "[--json]",
-    .summary = "who may come in",
-    .help = "The Hub may take this from the browser alone; then it says at which page.\n",
+    .usage = "[remove LOGIN] [--json]",
+    .summary = "who may come in; the Owner removes them",
+    .help = "Of a Member who is removed the sign-ins end at once, awake Sessions go to sleep, and "
+            "the setup\ntoken is deleted.\n\n" CONFIRM_HELP,
     .options = json_option,
-    .run = list,
-};
-
-const struct verb verb_invite = {
-    .name = "invite",
-    .usage = "LOGIN [--json]",
-    .summary = "let somebody in, by their GitHub login",
-    .help =
-        "The Owner's. The Hub may take this from the browser alone; then it says at which page.\n",
-    .options = json_option,
-    .least = 1,
-    .most = 1,
-    .run = invite,
+    .most = 2,
+    .run = run,
 };

@@ -1,10 +1,16 @@
-/* kndl runners: the machines that Sessions run on. The Owner administers them in the browser. */
+/* kndl runners: the machines that Sessions run on, which the Owner administers. */
 
+#include <string.h>
+#include <strings.h>
+
+#include "confirm.h"
+#include "kndl/id.h"
 #include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "verb.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
 #define STATE(name) KNDL__SESSIONS__V1__RUNNER__STATE__STATE_##name
+#define SERVICE kndl__sessions__v1__runners_service__descriptor
 
 static const char *state_word(V1(Runner__State) state)
 {
@@ -51,30 +57,171 @@ static void print_runner(struct cli *cli, const V1(Runner) *runner)
     fputc('\n', cli->screen.out);
 }
 
-static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+static int ask_runners(struct cli *cli, V1(ListRunnersResponse) **ret_runners,
+                       struct kndl_error *err)
 {
     V1(ListRunnersRequest) request = KNDL__SESSIONS__V1__LIST_RUNNERS_REQUEST__INIT;
+
+    return CLIENT_CALL(V1, ListRunners, SERVICE, cli, &request, ret_runners, err);
+}
+
+static int list(struct cli *cli, bool json, struct kndl_error *err)
+{
     V1(ListRunnersResponse) *response;
 
-    if (CLIENT_CALL(V1, ListRunners, kndl__sessions__v1__runners_service__descriptor, cli, &request,
-                    &response, err) < 0)
+    if (ask_runners(cli, &response, err) < 0)
         return -1;
     for (size_t i = 0; i < response->n_runners; i++) {
-        if (args_has(args, "json"))
+        if (json)
             print_json(&cli->screen, &response->runners[i]->base);
         else
             print_runner(cli, response->runners[i]);
     }
-    if (response->n_runners == 0 && !args_has(args, "json"))
-        fputs("There is none: the Owner registers one in the browser, under Runners.\n", stderr);
+    if (response->n_runners == 0 && !json)
+        fputs("There is none: the Owner registers one with kndl runners add NAME.\n", stderr);
     return 0;
+}
+
+/* Finds it by its name, which has no case, before anybody is asked for a yes. */
+static int find(struct cli *cli, const char *name, char **ret_id, struct kndl_error *err)
+{
+    V1(ListRunnersResponse) *response;
+
+    if (ask_runners(cli, &response, err) < 0)
+        return -1;
+    for (size_t i = 0; i < response->n_runners; i++) {
+        if (strcasecmp(response->runners[i]->name, name) == 0) {
+            *ret_id = response->runners[i]->id;
+            return 0;
+        }
+    }
+    return kndl_fail(err, KNDL_NOT_FOUND, "no Runner is named %.64s; kndl runners lists them",
+                     name);
+}
+
+static int ask_yes(struct cli *cli, struct kndl_error *err)
+{
+    return confirm(cli, KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_RUNNERS, err);
+}
+
+/* A RUNNER_TOKEN, this once. */
+static void print_token(struct cli *cli, const char *name, const char *token)
+{
+    fprintf(cli->screen.out, "The token of %.64s, for its RUNNER_TOKEN_FILE, shown this once:\n",
+            name);
+    screen_text(&cli->screen, "    ", token);
+}
+
+/* ---- what one does to them; `words` are what follows ---- */
+
+static int add(struct cli *cli, const char *const *words, bool json, struct kndl_error *err)
+{
+    V1(RegisterRunnerRequest) request = KNDL__SESSIONS__V1__REGISTER_RUNNER_REQUEST__INIT;
+    V1(RegisterRunnerResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    if (ask_yes(cli, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.name = (char *)words[0];
+    if (CLIENT_CALL(V1, RegisterRunner, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    if (json)
+        print_json(&cli->screen, &response->base);
+    else
+        print_token(cli, words[0], response->token);
+    return 0;
+}
+
+static int rename_runner(struct cli *cli, const char *const *words, bool json,
+                         struct kndl_error *err)
+{
+    V1(RenameRunnerRequest) request = KNDL__SESSIONS__V1__RENAME_RUNNER_REQUEST__INIT;
+    V1(RenameRunnerResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    request.name = (char *)words[1];
+    if (CLIENT_CALL(V1, RenameRunner, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    if (json)
+        print_json(&cli->screen, &response->base);
+    return 0;
+}
+
+static int rotate(struct cli *cli, const char *const *words, bool json, struct kndl_error *err)
+{
+    V1(RotateRunnerTokenRequest) request = KNDL__SESSIONS__V1__ROTATE_RUNNER_TOKEN_REQUEST__INIT;
+    V1(RotateRunnerTokenResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    if (CLIENT_CALL(V1, RotateRunnerToken, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    if (json)
+        print_json(&cli->screen, &response->base);
+    else
+        print_token(cli, words[0], response->token);
+    return 0;
+}
+
+static int remove_runner(struct cli *cli, const char *const *words, bool json,
+                         struct kndl_error *err)
+{
+    V1(RemoveRunnerRequest) request = KNDL__SESSIONS__V1__REMOVE_RUNNER_REQUEST__INIT;
+    V1(RemoveRunnerResponse) *response;
+    char request_id[KNDL_ID_SIZE];
+
+    (void)json;
+    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
+        return -1;
+    kndl_id_new(request_id);
+    request.request_id = request_id;
+    return CLIENT_CALL(V1, RemoveRunner, SERVICE, cli, &request, &response, err);
+}
+
+static const struct {
+    const char *name;
+    size_t words;
+    int (*run)(struct cli *cli, const char *const *words, bool json, struct kndl_error *err);
+} deeds[] = {
+    {"add", 1, add},
+    {"rename", 2, rename_runner},
+    {"rotate", 1, rotate},
+    {"remove", 1, remove_runner},
+};
+
+static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
+{
+    bool json = args_has(args, "json");
+
+    if (args->count == 0)
+        return list(cli, json, err);
+    for (size_t i = 0; i < sizeof deeds / sizeof deeds[0]; i++)
+        if (strcmp(args->rest[0], deeds[i].name) == 0 && args->count == deeds[i].words + 1)
+            return deeds[i].run(cli, args->rest + 1, json, err);
+    return kndl_fail(
+        err, KNDL_INVALID_ARGUMENT,
+        "it goes: kndl runners, or kndl runners add NAME, rename NAME NEW_NAME, rotate "
+        "NAME, remove NAME");
 }
 
 const struct verb verb_runners = {
     .name = "runners",
-    .usage = "[--json]",
+    .usage = "[add NAME | rename NAME NEW_NAME | rotate NAME | remove NAME] [--json]",
     .summary = "the Runners that Sessions run on",
-    .help = "",
+    .help = "The Owner administers them. add and rotate print a RUNNER_TOKEN, this once; the older "
+            "one is\nrefused from then on. The Sessions of a Runner that is removed never wake "
+            "again, and what they did\nnot push is lost.\n\nadd, rename, rotate and "
+            "remove:\n" CONFIRM_HELP,
     .options = json_option,
+    .most = 3,
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "confirm.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
@@ -10,6 +11,7 @@
 #include "verb.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
+#define PURPOSE KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_SETUP_TOKEN
 
 enum { TOKEN_BYTES_MAX = 1024 };
 
@@ -34,6 +36,11 @@ static int set(struct cli *cli, struct kndl_error *err)
 
     if (secret_input_read("Setup token (claude setup-token prints it)", TOKEN_BYTES_MAX, &text,
                           err) < 0)
+        return -1;
+    if (text.size == 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "standard input holds no setup token; claude setup-token prints one");
+    if (confirm(cli, PURPOSE, err) < 0)
         return -1;
     kndl_id_new(request_id);
     request.request_id = request_id;
@@ -70,6 +77,8 @@ static int remove_token(struct cli *cli, struct kndl_error *err)
     V1(RemoveSetupTokenResponse) *response;
     char request_id[KNDL_ID_SIZE];
 
+    if (confirm(cli, PURPOSE, err) < 0)
+        return -1;
     kndl_id_new(request_id);
     request.request_id = request_id;
     return CLIENT_CALL(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
@@ -94,8 +103,8 @@ const struct verb verb_token = {
     .name = "token",
     .usage = "set|show|remove [--json]",
     .summary = "your own Claude setup token",
-    .help = "set reads it from standard input. remove puts your awake Sessions to sleep. A Hub may "
-            "take\nthese two from the browser alone.\n",
+    .help = "set reads it from standard input, or asks for it and does not show what you type. It "
+            "and remove\nput your awake Sessions to sleep.\n\nset and remove:\n" CONFIRM_HELP,
     .options = json_option,
     .least = 1,
     .most = 1,

@@ -34,6 +34,7 @@ extern const struct verb verb_answer;
 extern const struct verb verb_cancel;
 extern const struct verb verb_events;
 extern const struct verb verb_invite;
+extern const struct verb verb_invites;
 extern const struct verb verb_login;
 extern const struct verb verb_logout;
 extern const struct verb verb_ls;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "kndl/buf.h"
+#include "kndl/testing.h"
+#include "verb.h"
 
 static void read_request(struct hub *hub, int client, struct kndl_buf *request)
 {
@@ -115,4 +117,41 @@ void hub_will_fail(struct hub *hub, const char *method, int status, const char *
 {
     hub->answers[hub->count++] =
         (struct hub_answer){.method = method, .status = status, .json = json};
+}
+
+int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_text,
+            struct kndl_error *err)
+{
+    struct cli cli = {.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
+    struct args args;
+    size_t size;
+    int count = 0;
+
+    while (words[count] != NULL)
+        count++;
+    cli.screen = (struct screen){.out = open_memstream(ret_text, &size), .columns = 80};
+    hub_start(hub);
+    assert_int_equal(config_set_url(&cli.config, hub->url, err), 0);
+    kndl_secret_copy(&cli.config.token, kndl_slice_of("kndl_cli_x"));
+    cli.client = client_new(&cli.config);
+    assert_int_equal(args_read(verb->options, count, words, &args, err), 0);
+    int result = verb->run(&cli, &args, err);
+    args_done(&args);
+    client_free(cli.client);
+    config_done(&cli.config);
+    kndl_arena_free(cli.arena);
+    fclose(cli.screen.out);
+    hub_stop(hub);
+    assert_int_equal(hub->mistakes, 0);
+    assert_int_equal(hub->asked, hub->count);
+    return result;
+}
+
+void *hub_asked(const struct hub *hub, size_t n, const ProtobufCMessageDescriptor *type)
+{
+    void *message =
+        protobuf_c_message_unpack(type, NULL, hub->body_sizes[n], (const uint8_t *)hub->bodies[n]);
+
+    assert_non_null(message);
+    return message;
 }

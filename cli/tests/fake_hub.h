@@ -39,3 +39,16 @@ void hub_stop(struct hub *hub);
 /* The script goes on with this. */
 void hub_will_answer(struct hub *hub, const char *method, const ProtobufCMessage *message);
 void hub_will_fail(struct hub *hub, const char *method, int status, const char *json);
+
+/*
+ * Runs a verb with these words, which end with NULL, against the script; all of it must have been
+ * asked. *ret_text is what it wrote to standard output, freed by the caller. What the verb
+ * returned.
+ */
+struct verb;
+struct kndl_error;
+int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_text,
+            struct kndl_error *err);
+
+/* The n-th request, unpacked; freed by the caller. */
+void *hub_asked(const struct hub *hub, size_t n, const ProtobufCMessageDescriptor *type);

@@ -22,7 +22,6 @@ struct fixture {
     struct hub hub;
     struct kndl_error err;
     char *text; /* what was written */
-    size_t size;
     V1(Session) session;
     V1(QueuedPrompt) prompt;
     EVENT(TurnStarted) started;
@@ -81,28 +80,7 @@ static int tear_down(void **state)
 /* Runs a verb with these words against the Hub's script; all of it must have been asked. */
 static int run(struct fixture *f, const struct verb *verb, char **words)
 {
-    struct cli cli = {.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
-    struct args args;
-    int count = 0;
-
-    while (words[count] != NULL)
-        count++;
-    cli.screen = (struct screen){.out = open_memstream(&f->text, &f->size), .columns = 80};
-    hub_start(&f->hub);
-    assert_int_equal(config_set_url(&cli.config, f->hub.url, &f->err), 0);
-    kndl_secret_copy(&cli.config.token, kndl_slice_of("kndl_cli_x"));
-    cli.client = client_new(&cli.config);
-    assert_int_equal(args_read(verb->options, count, words, &args, &f->err), 0);
-    int result = verb->run(&cli, &args, &f->err);
-    args_done(&args);
-    client_free(cli.client);
-    config_done(&cli.config);
-    kndl_arena_free(cli.arena);
-    fclose(cli.screen.out);
-    hub_stop(&f->hub);
-    assert_int_equal(f->hub.mistakes, 0);
-    assert_int_equal(f->hub.asked, f->hub.count);
-    return result;
+    return hub_run(&f->hub, verb, words, &f->text, &f->err);
 }
 
 #define RUN(f, verb, ...) run(f, verb, (char *[]){__VA_ARGS__, NULL})
@@ -110,11 +88,7 @@ static int run(struct fixture *f, const struct verb *verb, char **words)
 /* The n-th request, unpacked; freed by the caller. */
 static void *asked(struct fixture *f, size_t n, const ProtobufCMessageDescriptor *type)
 {
-    void *message = protobuf_c_message_unpack(type, NULL, f->hub.body_sizes[n],
-                                              (const uint8_t *)f->hub.bodies[n]);
-
-    assert_non_null(message);
-    return message;
+    return hub_asked(&f->hub, n, type);
 }
 
 static void new_prints_the_session_and_what_happens_until_the_turn_ends(void **state)
@@ -407,18 +381,6 @@ static void a_login_that_was_refused_says_so(void **state)
     assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
 }
 
-static void inviting_from_a_cli_says_where_it_is_done(void **state)
-{
-    struct fixture *f = *state;
-
-    hub_will_fail(&f->hub, "/InviteMember", 403,
-                  "{\"code\":\"permission_denied\",\"message\":\"do this in the browser\"}");
-    assert_int_equal(RUN(f, &verb_invite, "grace"), -1);
-    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
-    assert_non_null(strstr(f->err.message, "do this in the browser: http://"));
-    assert_non_null(strstr(f->err.message, "/members#invite=grace"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,7 +388,6 @@ int main(void)
         TEST(new_prints_the_session_and_what_happens_until_the_turn_ends),
         TEST(cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for),
         TEST(a_login_that_was_refused_says_so),
-        TEST(inviting_from_a_cli_says_where_it_is_done),
         TEST(new_in_json_is_the_session_first_and_then_events),
         TEST(new_is_refused_with_the_hubs_sentence),
         TEST(waiting_ends_when_the_session_fails),

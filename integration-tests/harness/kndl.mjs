@@ -199,9 +199,23 @@ export class Kndl {
   }
 
   // A kndl command that goes on; the caller ends it.
-  spawnCli(args) {
-    return spawn(path.join(ROOT, 'dev'), ['kndl', ...args],
-      { env: environment(this.dir, this.extra), cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  spawnCli(args, { input = '' } = {}) {
+    const child = spawn(path.join(ROOT, 'dev'), ['kndl', ...args],
+      { env: environment(this.dir, this.extra), cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
+    child.stdin.end(input);
+    return child;
+  }
+
+  // A kndl command that needs a yes in the browser: `decide` gets the code that it shows. Then
+  // {code, stdout, stderr}.
+  async confirmedCli(args, decide, options) {
+    const child = this.spawnCli(args, options);
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'])
+      child[name].setEncoding('utf8').on('data', (chunk) => { said[name] += chunk; });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    await decide(await until('the code is shown', () => /\/device#([A-Z]{4}-[A-Z]{4})/.exec(said.stderr)?.[1]));
+    return { code: await ended, ...said };
   }
 
   // A request to the Hub; `path` begins with /.
