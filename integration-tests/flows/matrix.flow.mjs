@@ -64,6 +64,8 @@ const own = {
   EndAllSignIns: () => [{}],
   FindDevice: () => [{ userCode: 'AAAA-AAAA' }],
   DecideDevice: () => [{ userCode: 'AAAA-AAAA' }],
+  BeginConfirmation: () => [{ purpose: 'PURPOSE_UNSPECIFIED' }],
+  TakeConfirmation: () => [{ deviceCode: 'x' }],
   ListMembers: () => [{}],
   ListInvites: () => [{}],
   InviteMember: () => [{ login: 'guest' }],
@@ -94,6 +96,7 @@ function objectsOf(row) {
 // The cell of a person and an object.
 function cellOf(row, person, object, isCli) {
   if (isCli && row.cells['CLI token'] === 'R') return 'browser';
+  if (isCli && row.cells['CLI token'] === 'A') return 'A'; // and no browser
   const sees = object.repo ? SEEN_BY[object.repo].includes(person.login) : !['stranger', 'lost'].includes(person.login);
   if (!sees) return row.cells['Member without Repo access'];
   if (person.login === 'ada') return row.cells.Owner;
@@ -121,6 +124,7 @@ function check(row, cell, answer, what) {
   else if (cell === 'N') assert.equal(answer.status, 404, told);
   else if (cell === 'absent') assert.equal(answer.status, 200, told);
   else if (row.name === 'FindDevice') assert.equal(code, 'not_found', told); // no machine waits
+  else if (row.name === 'TakeConfirmation') assert.match(answer.text, /refused in the browser/, told); // likewise
   else if (isReading(row)) assert.equal(answer.status, 200, told);
   else assert.equal(code, 'invalid_argument', told); // it has no request_id, and nothing else is wrong
 }
