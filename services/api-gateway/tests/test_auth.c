@@ -98,53 +98,79 @@ static void the_cli_gets_a_token_and_no_cookie(void **state)
     assert_null(strstr(head.data, "Set-Cookie"));
 }
 
-static void each_lock_alone_keeps_dev_login_shut(void **state)
+/* AC-04. Each lock alone keeps dev login shut: the rest of the request would do. */
+static void stays_shut(struct fixture *f, const char *host, const char *extra)
 {
-    static const char json[] = "{\"login\":\"ada\",\"client\":\"web\"}";
-    static const char *const extras[] = {
-        "Forwarded: for=192.0.2.1\r\n",
-        "X-Forwarded-For: 192.0.2.1\r\n",
-        "X-Forwarded-Host: x\r\n",
-        "X-Forwarded-Proto: https\r\n",
-        "X-Real-IP: 192.0.2.1\r\n",
-        "Origin: https://evil.example\r\n",
-        "Origin: null\r\n",
-    };
-    struct fixture *f = *state;
-    struct settings *settings = &f->gateway->settings;
     BUF head = {0};
     BUF body = {0};
 
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
-        assert_int_equal(sign_in(f, json, extras[i], &head, &body), 403);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = "/auth/dev",
-                                                       .host = "evil.example",
-                                                       .body = kndl_slice_of(json)},
-                                 &head, &body),
-                     403);
-    /* Settings that settings_read() would not take, to see the lock behind it. The loop idles. */
-    settings->dev_login = false;
     fixture_sync(f);
-    assert_int_equal(sign_in(f, json, NULL, &head, &body), 403);
-    settings->dev_login = true;
-    strcpy(settings->address, "0.0.0.0");
-    fixture_sync(f);
-    assert_int_equal(sign_in(f, json, NULL, &head, &body), 403);
-    strcpy(settings->address, "127.0.0.1");
-    settings->is_https = true;
-    fixture_sync(f);
-    assert_int_equal(sign_in(f, json, NULL, &head, &body), 403);
-    settings->is_https = false;
-    strcpy(settings->host, "kndl.example.com");
-    fixture_sync(f);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = "/auth/dev",
-                                                       .host = "kndl.example.com",
-                                                       .body = kndl_slice_of(json)},
-                                 &head, &body),
-                     403);
+    assert_int_equal(
+        fixture_ask(
+            f,
+            &(struct ask_options){.path = "/auth/dev",
+                                  .host = host,
+                                  .extra = extra,
+                                  .body = kndl_slice_of("{\"login\":\"ada\",\"client\":\"web\"}")},
+            &head, &body),
+        403);
+    assert_non_null(strstr(body.data, "\"permission_denied\""));
+    assert_null(strstr(head.data, "Set-Cookie"));
     assert_int_equal(fake_count("DevLogin"), 0);
+}
+
+/* Settings that settings_read() would not take, to see the lock behind it. The loop idles. */
+static void ac_04_dev_login_is_shut_where_it_is_off(void **state)
+{
+    struct fixture *f = *state;
+
+    f->gateway->settings.dev_login = false;
+    stays_shut(f, NULL, NULL);
+}
+
+static void ac_04_dev_login_is_shut_where_the_listener_is_not_on_loopback(void **state)
+{
+    struct fixture *f = *state;
+
+    strcpy(f->gateway->settings.address, "0.0.0.0");
+    stays_shut(f, NULL, NULL);
+}
+
+static void ac_04_dev_login_is_shut_behind_a_public_url(void **state)
+{
+    struct fixture *f = *state;
+
+    f->gateway->settings.is_https = true;
+    stays_shut(f, NULL, NULL);
+}
+
+static void ac_04_dev_login_is_shut_for_a_host_that_is_not_loopback(void **state)
+{
+    struct fixture *f = *state;
+
+    stays_shut(f, "evil.example", NULL); /* DNS rebinding */
+    strcpy(f->gateway->settings.host, "kndl.example.com");
+    stays_shut(f, "kndl.example.com", NULL);
+}
+
+static void ac_04_dev_login_is_shut_when_a_proxy_has_a_hand_in_it(void **state)
+{
+    static const char *const extras[] = {
+        "Forwarded: for=192.0.2.1\r\n", "X-Forwarded-For: 192.0.2.1\r\n", "X-Forwarded-Host: x\r\n",
+        "X-Forwarded-Proto: https\r\n", "X-Real-IP: 192.0.2.1\r\n",       "Via: 1.1 proxy\r\n",
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        stays_shut(f, NULL, extras[i]);
+}
+
+static void ac_04_dev_login_is_shut_for_foreign_pages(void **state)
+{
+    struct fixture *f = *state;
+
+    stays_shut(f, NULL, "Origin: https://evil.example\r\n");
+    stays_shut(f, NULL, "Origin: null\r\n");
 }
 
 static void what_it_does_not_know_is_refused(void **state)
@@ -273,7 +299,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_GATEWAY(a_browser_gets_a_cookie_and_no_token),
         WITH_GATEWAY(the_cli_gets_a_token_and_no_cookie),
-        WITH_GATEWAY(each_lock_alone_keeps_dev_login_shut),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_where_it_is_off),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_where_the_listener_is_not_on_loopback),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_behind_a_public_url),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_for_a_host_that_is_not_loopback),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_when_a_proxy_has_a_hand_in_it),
+        WITH_GATEWAY(ac_04_dev_login_is_shut_for_foreign_pages),
         WITH_GATEWAY(what_it_does_not_know_is_refused),
         WITH_GATEWAY(sign_ins_have_a_rate),
         WITH_GATEWAY(behind_a_proxy_each_address_has_its_own_rate),

@@ -421,6 +421,106 @@ static void invites_and_short_codes_have_rates(void **state)
         fixture_call(f, "/kndl.repo_access.v1.RepoAccessService/InviteMember", "{}", &body), 429);
 }
 
+/* ---- behind https ---- */
+
+#define HTTPS_HOST "kndl.example.com"
+#define HTTPS_ORIGIN "https://" HTTPS_HOST
+
+static void go_https(struct fixture *f)
+{
+    struct settings *settings = &f->gateway->settings;
+
+    settings->is_https = true;
+    settings->dev_login = false;
+    strcpy(settings->host, HTTPS_HOST);
+    strcpy(settings->origin, HTTPS_ORIGIN);
+    fixture_sync(f);
+}
+
+/* As the browser behind the proxy asks; `cookies` is the header's value, NULL for none. */
+static int ask_https(struct fixture *f, const char *method, const char *path, const char *cookies,
+                     struct kndl_buf *head)
+{
+    bool is_post = strcmp(method, "POST") == 0;
+    BUF extra = {0};
+    BUF body = {0};
+
+    if (cookies != NULL)
+        kndl_buf_printf(&extra, "Cookie: %s\r\n", cookies);
+    kndl_buf_clear(head);
+    return fixture_ask(
+        f,
+        &(struct ask_options){.method = method,
+                              .path = path,
+                              .host = HTTPS_HOST,
+                              .origin = is_post ? HTTPS_ORIGIN : NULL,
+                              .extra = cookies == NULL ? NULL : kndl_buf_text(&extra),
+                              .body = kndl_slice_of(is_post ? "{}" : "")},
+        head, &body);
+}
+
+/* __Host-: a browser takes it with Secure, with Path=/ and without a Domain alone. */
+static void ac_04_behind_https_cookies_are_bound_to_the_host(void **state)
+{
+    struct fixture *f = *state;
+    BUF cookie = {0};
+    BUF head = {0};
+
+    go_https(f);
+    assert_int_equal(ask_https(f, "POST", "/auth/github", NULL, &head), 200);
+    kndl_buf_printf(&cookie,
+                    "\r\nSet-Cookie: __Host-kndl-signin=%s; Path=/; HttpOnly; SameSite=Lax; "
+                    "Max-Age=600; Secure\r\n",
+                    browser_secret);
+    assert_non_null(strstr(head.data, kndl_buf_text(&cookie)));
+    assert_non_null(strstr(head.data, "\r\nStrict-Transport-Security: max-age=31536000\r\n"));
+
+    kndl_buf_clear(&cookie);
+    kndl_buf_printf(&cookie, "__Host-kndl-signin=%s", browser_secret);
+    assert_int_equal(
+        ask_https(f, "GET", "/auth/github/callback?code=c&state=s", kndl_buf_text(&cookie), &head),
+        303);
+    assert_non_null(strstr(head.data, "\r\nSet-Cookie: __Host-kndl=kndl_web_secret; Path=/; "
+                                      "HttpOnly; SameSite=Lax; Max-Age=7776000; Secure\r\n"));
+    assert_non_null(strstr(head.data, "\r\nSet-Cookie: __Host-kndl-signin=; Path=/; HttpOnly; "
+                                      "SameSite=Lax; Max-Age=0; Secure\r\n"));
+    assert_null(strcasestr(head.data, "domain="));
+    assert_null(strstr(head.data, "kndl_dev"));
+}
+
+/* A page of another host below ours can plant the plain names, and __Host- it cannot. */
+static void ac_04_each_name_counts_under_its_own_scheme_alone(void **state)
+{
+    static const char who[] = "/kndl.repo_access.v1.RepoAccessService/WhoAmI";
+    struct fixture *f = *state;
+    BUF host = {0};
+    BUF plain = {0};
+    BUF way = {0};
+    BUF extra = {0};
+    BUF head = {0};
+    BUF body = {0};
+
+    kndl_buf_printf(&host, "__Host-kndl=%s", fixture_web_token);
+    kndl_buf_printf(&plain, "kndl_dev=%s", fixture_web_token);
+    kndl_buf_printf(&way, "kndl_dev_signin=%s", browser_secret);
+    kndl_buf_printf(&extra, "Cookie: %s\r\n", kndl_buf_text(&host));
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = who,
+                                                       .origin = "own",
+                                                       .extra = kndl_buf_text(&extra),
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     401);
+    go_https(f);
+    assert_int_equal(ask_https(f, "POST", who, kndl_buf_text(&host), &head), 200);
+    assert_int_equal(ask_https(f, "POST", who, kndl_buf_text(&plain), &head), 401);
+    assert_int_equal(
+        ask_https(f, "GET", "/auth/github/callback?code=c&state=s", kndl_buf_text(&way), &head),
+        303);
+    assert_non_null(strstr(head.data, "\r\nLocation: /#refused\r\n"));
+    assert_int_equal(fake_count("CompleteSignIn"), 0);
+}
+
 #define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -435,6 +535,8 @@ int main(void)
         WITH_GATEWAY(invites_and_short_codes_have_rates),
         WITH_GATEWAY(cl_01_a_machine_shows_a_code_and_gets_its_token_when_it_asks_again),
         WITH_GATEWAY(a_list_of_sign_ins_is_asked_for_with_ones_own_credential),
+        WITH_GATEWAY(ac_04_behind_https_cookies_are_bound_to_the_host),
+        WITH_GATEWAY(ac_04_each_name_counts_under_its_own_scheme_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
