@@ -295,6 +295,26 @@ static void late_events_of_an_older_run_are_history_alone(void **state)
     assert_false(stage_read(stage, id).turn_open);
 }
 
+/* Replayed after a sleep, a run's mod token adds nothing: its Runner said which Event was the last.
+ */
+static void faults_36_a_run_that_its_runner_ended_takes_no_more(void **state)
+{
+    struct stage *stage = *state;
+    const char *id = make_active(stage, "");
+    Kndl__Event__V1__Event *events[] = {stage_turn_started(stage, "t1", "")};
+    struct batch batch = batch_of(id, 1, events, 1);
+    int64_t expected;
+
+    assert_int_equal(append(stage, &batch, &expected), 0);
+    assert_int_equal(stage_end(stage, "r1", id, 1, END_EXITED), 2);
+    assert_int_equal(stage_read(stage, id).state, LIFE(ASLEEP));
+    int64_t last_seq = stage_read(stage, id).last_seq;
+    batch = batch_of(id, 2, events, 1);
+    assert_int_equal(append(stage, &batch, &expected), 0);
+    assert_int_equal(expected, 2);
+    assert_int_equal(stage_read(stage, id).last_seq, last_seq);
+}
+
 static Kndl__Sessions__V1__QueuedPrompt *only_prompt(struct stage *stage, const char *id)
 {
     struct view view = stage_view(stage, id);
@@ -617,6 +637,7 @@ int main(void)
         cmocka_unit_test(a_queue_of_the_longest_prompts_leaves_a_view_that_fits),
         cmocka_unit_test(handles_that_claude_code_never_made_are_passed_over),
         cmocka_unit_test(late_events_of_an_older_run_are_history_alone),
+        cmocka_unit_test(faults_36_a_run_that_its_runner_ended_takes_no_more),
         cmocka_unit_test(ev_02_a_prompt_is_handed_and_then_delivered),
         cmocka_unit_test(ev_02_the_next_prompt_waits_for_the_turn_of_the_first),
         cmocka_unit_test(ev_02_a_refused_prompt_says_why_and_a_taken_back_one_waits_again),
