@@ -301,7 +301,8 @@ static int append_all(struct edit *edit, const struct batch *batch, struct run_r
     return 0;
 }
 
-/* Whether the batch is the run's own and comes in order. */
+/* Whether the batch is the run's own and comes in order. A run whose Runner said which Event was
+ * its last has no more; one that was given up for lost may still have a spool. */
 static bool is_taken(const struct batch *batch, const struct run_row *row)
 {
     if (row->mod_token_hash.size != KNDL_HASH_BYTES ||
@@ -311,6 +312,8 @@ static bool is_taken(const struct batch *batch, const struct run_row *row)
                  KNDL_STR("session", batch->session_id), KNDL_I64("run", batch->run));
         return false;
     }
+    if (row->phase >= PHASE_SETTLED && row->cause != END_LOST)
+        return false;
     return batch->first_n >= 1 && (batch->first_n <= row->last_n + 1 || batch->gap);
 }
 
