@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 
 import { Kndl } from '../harness/kndl.mjs';
 import { Viewer } from '../harness/socket.mjs';
+import { isOfPeople, readTable } from '../harness/table.mjs';
 import { until } from '../harness/until.mjs';
 import { comparable, Visitor } from '../harness/visitor.mjs';
 
@@ -106,15 +107,22 @@ test('faults 34: a way back is for its own browser, once; the old cookie dies', 
   const way = await two.goesToGitHub('ada');
   const { cookie } = two;
   await isRefused(await new Visitor(kndl).ask(way, { headers: { cookie: `${cookie}; ${cookie}` } }));
-  assert.equal((await two.post('/auth/github', { returnTo: '//evil.example' })).status, 400);
+  for (const returnTo of ['//evil.example', 'https://evil.example', '/\\evil.example', '/\t/evil.example', 'evil', 'javascript:x'])
+    assert.equal((await two.post('/auth/github', { returnTo })).status, 400, returnTo);
+
+  // A code that was used, with a state that is good.
+  const replayed = new URL(await other.goesToGitHub('ada'));
+  replayed.searchParams.set('code', new URL(back).searchParams.get('code'));
+  await isRefused(await other.ask(replayed.href));
+  const twins = `kndl_dev=${other.jar.get('kndl_dev')}; kndl_dev=${planted}`;
+  const asTwins = await new Visitor(kndl).post('/kndl.repo_access.v1.RepoAccessService/WhoAmI', {}, { cookie: twins });
+  assert.equal(asTwins.status, 401);
   assert.equal((await grace.signIn('grace')).headers.location, '/'); // a Member needs nothing
 });
 
 test('AC-04, faults 33: nothing that changes something listens to a foreign page', async () => {
-  const routes = ['/auth/github', '/auth/signout', '/kndl.repo_access.v1.RepoAccessService/InviteMember',
-    '/kndl.repo_access.v1.RepoAccessService/EndAllSignIns',
-    '/kndl.repo_access.v1.RepoAccessService/DecideDevice',
-    `/${SESSIONS}/CreateSession`, '/kndl.secrets.v1.SecretsService/SetSetupToken'];
+  const routes = ['/auth/github', '/auth/signout',
+    ...readTable().filter(isOfPeople).map(({ section, name }) => `/${section}/${name}`)];
   const port = new URL(kndl.facts.hub_url).port;
   const foreign = [undefined, 'null', 'https://evil.example', 'https://hub.evil', `https://127.0.0.1:${port}`,
     'http://127.0.0.1:1', `http://sub.127.0.0.1:${port}`];
@@ -124,8 +132,15 @@ test('AC-04, faults 33: nothing that changes something listens to a foreign page
       const answer = await ada.ask(route, { method: 'POST', body: '{}', headers });
       assert.equal(answer.status, 403, `${route} from ${origin}`);
     }
-    const crossSite = await ada.post(route, '{}', { 'sec-fetch-site': 'cross-site' });
-    assert.equal(crossSite.status, 403, `${route} cross-site`);
+    for (const site of ['cross-site', 'same-site', 'none']) {
+      const answer = await ada.post(route, '{}', { 'sec-fetch-site': site });
+      assert.equal(answer.status, 403, `${route} ${site}`);
+    }
+    // A form needs no preflight: it is refused for its Origin, or for what it is.
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const form = await ada.post(route, '{}', { 'content-type': type, origin: 'https://evil.example' });
+      assert.ok([403, 415].includes(form.status), `${route} ${type}: ${form.status}`);
+    }
   }
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13',
     'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };

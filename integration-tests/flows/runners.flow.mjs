@@ -128,7 +128,7 @@ test('the JWT is for that Runner, for an hour, and says nothing of its own', asy
 });
 
 // Every subject of the table, with a Runner's own id and another's, in both directions.
-test('a minted Runner publishes and listens where the table lets it, and nowhere else', async () => {
+test('faults 28: a minted Runner publishes and listens where the table lets it, and nowhere else', async () => {
   const own = await register('prober');
   const other = await register('victim');
   const minted = await mint(own.token);
@@ -179,7 +179,7 @@ test('AC-10: a Runner of another protocol is turned away and told what to do', a
   assert.match(shown.problem, /update the Hub/);
 });
 
-test('a rotated token lets in, the older one does not', async () => {
+test('faults 36: a rotated token lets in, the older one does not', async () => {
   const { id, token } = await register('rotated');
   const rotated = await administer('RotateRunnerToken', { runnerId: id });
   assert.equal(rotated.status, 200);
@@ -188,7 +188,7 @@ test('a rotated token lets in, the older one does not', async () => {
   assert.equal((await askCredential(rotated.body.token, { userPublic })).status, 200);
 });
 
-test('a removed Runner is refused at once, wherever it asks', async () => {
+test('faults 36: a removed Runner is refused at once, wherever it asks', async () => {
   const { id, token } = await register('removed');
   const minted = await mint(token);
   const wire = await Wire.open(kndl.facts.nats_port, minted.jwt, minted.privateKey);

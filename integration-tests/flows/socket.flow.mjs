@@ -57,7 +57,7 @@ for (const program of ['api-gateway', 'sessions', 'nats', 'redactor', 'repo-acce
   });
 }
 
-test('a second viewer, who signs out, is sent away', async () => {
+test('faults 36: a second viewer, who signs out, is sent away', async () => {
   const other = new Viewer(kndl, await kndl.signIn('grace'), session);
   await until('the view is there', () => other.view ?? other.closed);
   const answer = await kndl.hub('/auth/signout', {

@@ -107,7 +107,8 @@ export class Wire {
     return (await this.settle()) === '';
   }
 
-  // A request; the answer's headers, as they came.
+  // A request; the answer's headers, as they came. `body` is what it says below them, if that is one
+  // line.
   async ask(subject, inbox, body = Buffer.alloc(0)) {
     this.write(`SUB ${inbox} 9999\r\nPUB ${subject} ${inbox} ${body.length}\r\n${body.toString('latin1')}\r\n`);
     for (;;) {
@@ -120,6 +121,7 @@ export class Wire {
         if (header === '') break;
         headers.push(header);
       }
+      this.body = await this.line();
       this.write('UNSUB 9999\r\n');
       return headers.join('\n');
     }

@@ -164,8 +164,8 @@ static void whoever_is_not_known_is_refused_alike(void **state)
     assert_int_equal(fake_count("Authenticate"), 1); /* nonsense is not even asked about */
 }
 
-/* Fault test 33, on each method; the socket is in test_socket.c. */
-static void a_cookie_needs_our_own_origin(void **state)
+/* On each method; the socket is in test_socket.c. */
+static void faults_33_a_cookie_needs_our_own_origin(void **state)
 {
     static const struct {
         const char *origin;
@@ -214,7 +214,7 @@ static void a_cookie_needs_our_own_origin(void **state)
     assert_int_equal(fake_count("Authenticate"), 0);
 }
 
-static void two_cookies_of_our_name_are_none(void **state)
+static void faults_34_two_cookies_of_our_name_are_none(void **state)
 {
     struct fixture *f = *state;
     BUF head = {0};
@@ -609,8 +609,8 @@ int main(void)
         WITH_GATEWAY(a_person_calls_by_cookie_in_json),
         WITH_GATEWAY(a_person_calls_by_cli_token_in_protobuf),
         WITH_GATEWAY(whoever_is_not_known_is_refused_alike),
-        WITH_GATEWAY(a_cookie_needs_our_own_origin),
-        WITH_GATEWAY(two_cookies_of_our_name_are_none),
+        WITH_GATEWAY(faults_33_a_cookie_needs_our_own_origin),
+        WITH_GATEWAY(faults_34_two_cookies_of_our_name_are_none),
         WITH_GATEWAY(a_cli_token_comes_without_any_origin_and_reads_no_cookie),
         WITH_GATEWAY(another_host_is_refused),
         WITH_GATEWAY(a_cli_token_cannot_set_a_setup_token),

@@ -150,8 +150,8 @@ static void hidden_files_and_links_are_left_out(void **state)
     assert_int_equal(get(f, "/assets/..%2f..%2fetc/passwd", NULL, &head, &body), 400);
 }
 
-/* faults.md 37: never a file from elsewhere, however the path is spelt. */
-static void no_spelling_of_a_path_leads_out_of_the_page(void **state)
+/* Never a file from elsewhere, however the path is spelt. */
+static void faults_37_no_spelling_of_a_path_leads_out_of_the_page(void **state)
 {
     static const char *const paths[] = {
         "/../etc/passwd",
@@ -201,7 +201,7 @@ int main(void)
         WITH_GATEWAY(a_known_etag_is_not_sent_again),
         WITH_GATEWAY(paths_of_the_pages_own_are_the_page),
         WITH_GATEWAY(hidden_files_and_links_are_left_out),
-        WITH_GATEWAY(no_spelling_of_a_path_leads_out_of_the_page),
+        WITH_GATEWAY(faults_37_no_spelling_of_a_path_leads_out_of_the_page),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
