@@ -6,6 +6,8 @@
 #include "stream.h"
 #include "utf8.h"
 
+enum { FEW_BYTES = 4 };
+
 /* A block on its way. Texts are numbered from the first held byte of text on. */
 struct bulk {
     struct kndl_redact_stream *stream;
@@ -13,6 +15,7 @@ struct bulk {
     struct kndl_buf *out;
     size_t held;  /* bytes of text in held */
     size_t leave; /* text before this leaves now */
+    uint32_t few; /* of the held bytes; the first one is the lowest */
     bool more;    /* comes at once: what is only remembered waits, so that no escape is cut */
     struct scan scan;
     struct block block;
@@ -26,12 +29,35 @@ static bool can_take(const struct kndl_redact_stream *stream)
             stream->escape == ESCAPE_CSI);
 }
 
+/* The first few held bytes, whatever they are. No branch: how many they are is as good as random.
+ * Returns whether all of the held ones are among them and text. */
+static bool pack_few(struct bulk *bulk)
+{
+    const struct kndl_redact_stream *stream = bulk->stream;
+    uint32_t bytes = 0;
+    uint32_t other = stream->count > FEW_BYTES;
+
+    for (uint32_t i = 0; i < FEW_BYTES; i++) {
+        uint32_t is_held = i < stream->count ? UINT32_MAX : 0;
+        bytes |= ((uint32_t)stream->held[i].byte & is_held) << (8 * i);
+        other |= (stream->held[i].kind ^ (uint32_t)HELD_TEXT) & is_held;
+    }
+    bulk->few = bytes;
+    return other == 0;
+}
+
 /* Puts the held text before the block's. */
 static void gather_held(struct bulk *bulk)
 {
     const struct kndl_redact_stream *stream = bulk->stream;
     uint8_t *text = bulk->block.text;
 
+    if (pack_few(bulk)) {
+        uint64_t before = (uint64_t)bulk->few << 32 << (8 * (FEW_BYTES - stream->count));
+        memcpy(text - sizeof before, &before, sizeof before);
+        bulk->held = stream->count;
+        return;
+    }
     for (size_t i = stream->count; i > 0; i--) {
         if (stream->held[i - 1].kind == HELD_TEXT)
             *--text = stream->held[i - 1].byte;
@@ -255,6 +281,90 @@ static void mask_rest(struct bulk *bulk, size_t first)
     }
 }
 
+/* Appends what was held and has not left, and raw[0..to), all of it as it is. */
+static void emit_as_is(struct bulk *bulk, size_t to)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    struct kndl_buf *out = bulk->out;
+    size_t room = (size_t)stream->count + FEW_BYTES + to;
+    uint32_t few = (uint32_t)((uint64_t)bulk->few >> (8 * stream->sent % 64));
+
+    if (out->capacity - out->size <= room)
+        (void)kndl_buf_reserve(out, room);
+    if (stream->count <= FEW_BYTES)
+        memcpy(out->data + out->size, &few, sizeof few);
+    for (size_t i = stream->sent; stream->count > FEW_BYTES && i < stream->count; i++)
+        out->data[out->size + i - stream->sent] = (char)stream->held[i].byte;
+    out->size += stream->count - stream->sent;
+    memcpy(out->data + out->size, bulk->raw, to);
+    out->size += to;
+    out->data[out->size] = '\0';
+}
+
+/* What raw[at] is once it is held; nothing behind the end. */
+static inline struct held held_of(const struct bulk *bulk, size_t at)
+{
+    const struct block *block = &bulk->block;
+    bool is_there = at < block->raw_size;
+    size_t safe = is_there ? at : 0;
+    bool is_text = block->keep[safe / 64] >> (safe % 64) & 1;
+    struct held held = {.at_us = (uint32_t)bulk->stream->now_us,
+                        .byte = bulk->raw[safe],
+                        .kind = is_text ? HELD_TEXT : HELD_SKIP};
+
+    return is_there ? held : (struct held){0};
+}
+
+/* Holds raw[from..), of which raw[from..sent) has left, instead of what was held. */
+static void hold_tail(struct bulk *bulk, size_t from, size_t sent, size_t text)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    size_t count = bulk->block.raw_size - from;
+    size_t written = stream->count > count ? stream->count : count;
+
+    if (count > stream->count)
+        stream_reserve(stream, count - stream->count);
+    for (size_t i = 0; i < FEW_BYTES; i++)
+        stream->held[i] = held_of(bulk, from + i);
+    for (size_t i = FEW_BYTES; i < written; i++)
+        stream->held[i] = held_of(bulk, from + i);
+    stream->payload = 0;
+    stream->text_known = (uint32_t)text;
+    stream->sent = (uint32_t)(sent - from);
+    stream->count = (uint32_t)count;
+    stream_shrink(stream);
+}
+
+static bool is_head_masked(const struct kndl_redact_stream *stream)
+{
+    unsigned masked = 0;
+
+    for (size_t i = 0; i < stream->count; i++)
+        masked |= stream->held[i].masked;
+    return masked != 0;
+}
+
+/*
+ * The same as settle_bulk() for nearly all that comes: nothing is masked, and all that was held
+ * leaves and is not remembered. False if it isn't so.
+ */
+static bool settle_as_is(struct bulk *bulk, size_t alive)
+{
+    struct kndl_redact_stream *stream = bulk->stream;
+    const struct scan *scan = &bulk->scan;
+
+    if (scan->found || alive <= bulk->held || stream->missing > 0 ||
+        scan->text[bulk->leave - 1] >= 0x80 || is_head_masked(stream))
+        return false;
+
+    size_t from = raw_at(bulk, alive);
+    size_t leave = bulk->leave == alive ? from : raw_at(bulk, bulk->leave);
+    emit_as_is(bulk, leave);
+    stream_remember(stream, scan->text, alive);
+    hold_tail(bulk, from, leave, scan->size - alive);
+    return true;
+}
+
 static void settle_bulk(struct bulk *bulk)
 {
     struct kndl_redact_stream *stream = bulk->stream;
@@ -267,6 +377,8 @@ static void settle_bulk(struct bulk *bulk)
     if (stream->kind == KNDL_REDACT_TEXT)
         bulk->leave -= count_cut(scan->text, bulk->leave);
     alive = scan->alive < bulk->leave ? scan->alive : bulk->leave;
+    if (settle_as_is(bulk, alive))
+        return;
 
     mask_head(bulk);
     if (emit_head(bulk)) {
@@ -298,18 +410,14 @@ static void settle_bulk(struct bulk *bulk)
     stream_forget(stream, text, 0);
 }
 
-/* Nothing of the text stays on the stack. As explicit_bzero(), but in steps that are faster than
- * the string instructions of memset() for many bytes, and inline for few; up to 63 too much. */
-static inline void wipe(uint8_t *bytes, size_t size)
+/* What is secret or may become so doesn't stay on the stack; what has left as it is may. */
+static void wipe(struct bulk *bulk)
 {
-    enum { FEW_BYTES = 128 };
-    static const uint8_t nothing[64];
+    const struct scan *scan = &bulk->scan;
+    uint8_t *text = bulk->block.text - bulk->held;
+    size_t from = scan->found ? 0 : scan->alive;
 
-    if (size > FEW_BYTES)
-        scan_clear(bytes, size);
-    for (size_t at = 0; size <= FEW_BYTES && at < size; at += sizeof nothing)
-        memcpy(bytes + at, nothing, sizeof nothing);
-    __asm__ volatile("" : : "r"(bytes) : "memory");
+    explicit_bzero(text + from, scan->size - from);
 }
 
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)
@@ -330,7 +438,7 @@ size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, str
     scan_bulk(&bulk);
     stream->escape = (uint8_t)state;
     settle_bulk(&bulk);
-    wipe(bulk.block.text - bulk.held, bulk.scan.size);
+    wipe(&bulk);
     return bulk.block.raw_size;
 }
 

@@ -17,39 +17,41 @@ static void count_pieces(struct filters *filters, const struct forms *forms)
     for (size_t i = 0; i < forms->count; i++) {
         size_t size = forms->list[i].size;
         if (size >= LONG_BYTES)
-            filters->long8.pieces += LONG_STRIDE;
+            filters->long4.pieces += LONG_STRIDE;
         else if (size >= MIDDLE_BYTES)
             filters->middle4.pieces += MIDDLE_STRIDE;
         else
             filters->short4.pieces++;
         filters->any4.pieces += size - 3;
         filters->early4.pieces += EARLY_OFFSETS;
+        filters->near.pieces += size - 2;
     }
 }
 
 static size_t plan_filter(struct filter *filter, size_t room)
 {
-    size_t words = 1;
+    size_t words = 2;
 
     if (room == ROOM_SPARSE && filter->pieces * ROOM_SMALL <= SMALL_TABLE_BITS)
         room = ROOM_SMALL;
-    while (words * 64 < filter->pieces * room)
+    while (words * 32 < filter->pieces * room)
         words *= 2;
-    filter->mask = words - 1;
-    return words * 8;
+    filter->mask = (uint32_t)(words - 1);
+    return words * 4;
 }
 
 /* Gives each table its size and, if there is memory, its place; returns the bytes of all. */
-static size_t plan_filters(struct filters *filters, uint64_t *memory)
+static size_t plan_filters(struct filters *filters, uint32_t *memory)
 {
-    struct filter *const all[] = {&filters->long8, &filters->middle4, &filters->short4,
-                                  &filters->any4, &filters->early4};
+    struct filter *const all[] = {&filters->long4, &filters->middle4, &filters->short4,
+                                  &filters->any4,  &filters->early4,  &filters->near};
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        size_t bytes = plan_filter(all[i], all[i] == &filters->any4 ? ROOM_DENSE : ROOM_SPARSE);
+        bool is_dense = all[i] == &filters->any4 || all[i] == &filters->near;
+        size_t bytes = plan_filter(all[i], is_dense ? ROOM_DENSE : ROOM_SPARSE);
         if (memory != NULL)
-            all[i]->words = memory + used / 8;
+            all[i]->words = memory + used / 4;
         used += bytes;
     }
     return used;
@@ -60,36 +62,39 @@ size_t filters_bytes(const struct forms *forms)
     struct filters filters;
 
     count_pieces(&filters, forms);
-    return plan_filters(&filters, NULL) + 2 * PAIRS_BYTES;
+    return plan_filters(&filters, NULL) + PAIRS_BYTES;
 }
 
-static void add_piece(struct filter *filter, uint64_t piece)
+static void add_piece(struct filter *filter, const uint8_t *bytes)
 {
-    uint64_t hash = filter_hash(piece);
+    uint32_t hash = filter_hash(filter_load4(bytes));
 
-    filter->words[hash >> 12 & filter->mask] |= filter_bits(hash);
+    filter->words[hash >> 10 & filter->mask] |= filter_bits(hash);
 }
 
-static void add_pair(uint64_t *pairs, const uint8_t *bytes)
+static void add_near(struct filters *filters, const uint8_t *bytes, size_t size)
 {
-    pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
+    *filter_near(&filters->near, bytes[0] | (uint32_t)bytes[1] << 8) |= UINT32_C(1) << 31;
+    for (size_t i = 0; i + 3 <= size; i++)
+        *filter_near(&filters->near, bytes[i + 1] | (uint32_t)bytes[i + 2] << 8) |=
+            UINT32_C(1) << (bytes[i] & 31);
 }
 
 static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; size >= LONG_BYTES && i < LONG_STRIDE; i++)
-        add_piece(&filters->long8, filter_load8(bytes + i));
+        add_piece(&filters->long4, bytes + i);
     for (size_t i = 0; size >= MIDDLE_BYTES && size < LONG_BYTES && i < MIDDLE_STRIDE; i++)
-        add_piece(&filters->middle4, filter_load4(bytes + i));
+        add_piece(&filters->middle4, bytes + i);
     if (size < MIDDLE_BYTES)
-        add_piece(&filters->short4, filter_load4(bytes));
-    for (size_t i = 0; i + 4 <= size; i++)
-        add_piece(&filters->any4, filter_load4(bytes + i));
-    for (size_t i = 0; i < EARLY_OFFSETS && i + 4 <= size; i++)
-        add_piece(&filters->early4, filter_load4(bytes + i));
-    add_pair(filters->pairs, bytes);
-    for (size_t i = 0; i + 2 <= size; i++)
-        add_pair(filters->any2, bytes + i);
+        add_piece(&filters->short4, bytes);
+    for (size_t i = 0; i + PIECE_BYTES <= size; i++)
+        add_piece(&filters->any4, bytes + i);
+    for (size_t i = 0; i < EARLY_OFFSETS && i + PIECE_BYTES <= size; i++)
+        add_piece(&filters->early4, bytes + i);
+    add_near(filters, bytes, size);
+    filters->has_backslash |= memchr(bytes, '\\', size) != NULL;
+    filters->pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
 
@@ -97,7 +102,6 @@ void filters_make(struct filters *filters, const struct forms *forms, void *memo
 {
     count_pieces(filters, forms);
     filters->pairs = (uint64_t *)memory + plan_filters(filters, memory) / 8;
-    filters->any2 = filters->pairs + PAIRS_BYTES / 8;
     for (size_t i = 0; i < forms->count; i++)
         add_form(filters, form_bytes(forms, &forms->list[i]), forms->list[i].size);
 }

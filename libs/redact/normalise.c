@@ -6,19 +6,29 @@
 
 static struct word_classes classify(const uint8_t *bytes)
 {
-    struct word_classes word = {0};
+    struct word_classes word = {.letters = ~UINT64_C(0)};
 
     for (int i = 0; i < 64; i++) {
         uint8_t byte = bytes[i];
         word.control |= (uint64_t)((byte < 0x20 && byte != '\t') || byte == 0x7f) << i;
         word.escape |= (uint64_t)(byte == 0x1b) << i;
-        word.bracket |= (uint64_t)(byte == '[') << i;
-        word.parameters |= (uint64_t)(byte >= 0x20 && byte <= 0x3f) << i;
-        word.final |= (uint64_t)(byte >= 0x40 && byte <= 0x7e) << i;
         word.c2 |= (uint64_t)(byte == 0xc2) << i;
         word.signs |= (uint64_t)(byte == '\\' || byte == '%') << i;
     }
     return word;
+}
+
+static struct sequence_classes find_sequences(const uint8_t *bytes)
+{
+    struct sequence_classes in = {0};
+
+    for (int i = 0; i < 64; i++) {
+        uint8_t byte = bytes[i];
+        in.bracket |= (uint64_t)(byte == '[') << i;
+        in.parameters |= (uint64_t)(byte >= 0x20 && byte <= 0x3f) << i;
+        in.final |= (uint64_t)(byte >= 0x40 && byte <= 0x7e) << i;
+    }
+    return in;
 }
 
 static void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
@@ -28,7 +38,8 @@ static void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
 }
 
 static void normalise(struct block *block, const uint8_t *raw, size_t size,
-                      enum escape_state *state){NORMALISE_LOOP(classify, store, note_signs)}
+                      enum escape_state *state){
+    NORMALISE_LOOP(const uint8_t *, whole_word, classify, find_sequences, store, note_signs)}
 
 normalise_fn normalise_plain(void)
 {
@@ -64,15 +75,23 @@ static size_t find_word(const struct block *block, size_t text_at)
 
 size_t block_raw_at(const struct block *block, size_t text_at)
 {
+    size_t behind = block->text_size - text_at;
+
     if (text_at >= block->text_size)
         return block->raw_size;
+
+    /* Near the end, nothing but text is most often behind. */
+    size_t last = block->raw_size - 1;
+    if (behind <= last % 64 + 1 &&
+        ~(block->keep[last / 64] << (63 - last % 64)) >> (64 - behind) == 0)
+        return block->raw_size - behind;
 
     size_t word = find_word(block, text_at);
     size_t end = (word + 1) * 64 < block->raw_size ? block->starts[word + 1] : block->text_size;
     uint64_t keep = block->keep[word];
     size_t before = text_at - block->starts[word];
-    size_t behind = end - 1 - text_at;
 
+    behind = end - 1 - text_at;
     if (keep == ~UINT64_C(0))
         return word * 64 + before;
     if (before <= behind) {

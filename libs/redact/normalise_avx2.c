@@ -45,11 +45,21 @@ AVX2 struct word_classes classify(const uint8_t *bytes)
     return (struct word_classes){
         .control = mask_of(is_control(low), is_control(high)),
         .escape = mask_of(equal(low, 0x1b), equal(high, 0x1b)),
+        .c2 = mask_of(equal(low, 0xc2), equal(high, 0xc2)),
+        .signs = mask_of(is_sign(low), is_sign(high)),
+        .letters = ~UINT64_C(0),
+    };
+}
+
+AVX2 struct sequence_classes find_sequences(const uint8_t *bytes)
+{
+    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)bytes);
+    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(bytes + 32));
+
+    return (struct sequence_classes){
         .bracket = mask_of(equal(low, '['), equal(high, '[')),
         .parameters = mask_of(within(low, 0x20, 0x3f), within(high, 0x20, 0x3f)),
         .final = mask_of(within(low, 0x40, 0x7e), within(high, 0x40, 0x7e)),
-        .c2 = mask_of(equal(low, 0xc2), equal(high, 0xc2)),
-        .signs = mask_of(is_sign(low), is_sign(high)),
     };
 }
 
@@ -69,8 +79,8 @@ AVX2 void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
 }
 
 __attribute__((target("avx2,popcnt,bmi"))) static void
-normalise(struct block *block, const uint8_t *raw, size_t size,
-          enum escape_state *state){NORMALISE_LOOP(classify, store, note_signs)}
+normalise(struct block *block, const uint8_t *raw, size_t size, enum escape_state *state){
+    NORMALISE_LOOP(const uint8_t *, whole_word, classify, find_sequences, store, note_signs)}
 
 normalise_fn normalise_avx2(void)
 {

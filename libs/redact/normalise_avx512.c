@@ -4,39 +4,72 @@
 
 #include "normalise_loop.h"
 
-#define AVX512                                                                                     \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt,bmi,bmi2"))) static inline
+#define TARGET                                                                                     \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2")))
+#define AVX512 TARGET static inline __attribute__((always_inline))
 
-AVX512 uint64_t within(__m512i bytes, uint8_t least, uint8_t most)
+/* What is asked of a byte, as bits. */
+enum { CONTROL = 1, SIGN = 2, ESC = 4, BRACKET = 8, PARAMETER = 16, FINAL = 32, LETTER = 64 };
+
+/* Of the ASCII characters, in rows of sixteen. */
+static const uint8_t classes[128] __attribute__((aligned(64))) = {
+    /* clang-format off */
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 1, 1,
+    16, 16, 80, 16, 16, 18, 16, 16, 16, 16, 16, 16, 16, 16, 16, 80,
+    80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 16, 16, 16, 16, 16, 16,
+    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32,
+    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 40, 98, 32, 32, 32,
+    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 96, 32,
+    32, 32, 96, 32, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32, 1,
+    /* clang-format on */
+};
+
+AVX512 __m512i load(const uint8_t *raw, uint64_t valid, const uint8_t *copy)
 {
-    return _mm512_cmple_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8((char)least)),
-                                  _mm512_set1_epi8((char)(most - least)));
+    (void)copy;
+    return _mm512_maskz_loadu_epi8(valid, raw);
 }
 
-AVX512 uint64_t equal(__m512i bytes, uint8_t byte)
+AVX512 __m512i classes_of(__m512i bytes)
 {
-    return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)byte));
+    return _mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(bytes), _mm512_load_si512(classes),
+                                          bytes, _mm512_load_si512(classes + 64));
 }
 
-AVX512 struct word_classes classify(const uint8_t *at)
+AVX512 uint64_t have(__m512i found, int class)
 {
-    __m512i bytes = _mm512_loadu_si512(at);
+    return _mm512_test_epi8_mask(found, _mm512_set1_epi8((char)class));
+}
+
+AVX512 struct word_classes classify(__m512i bytes)
+{
+    __m512i found = classes_of(bytes);
 
     return (struct word_classes){
-        .control = (within(bytes, 0, 0x1f) & ~equal(bytes, '\t')) | equal(bytes, 0x7f),
-        .escape = equal(bytes, 0x1b),
-        .bracket = equal(bytes, '['),
-        .parameters = within(bytes, 0x20, 0x3f),
-        .final = within(bytes, 0x40, 0x7e),
-        .c2 = equal(bytes, 0xc2),
-        .signs = equal(bytes, '\\') | equal(bytes, '%'),
+        .control = have(found, CONTROL),
+        .escape = have(found, ESC),
+        .c2 = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)0xc2)),
+        .signs = have(found, SIGN),
+        .letters = have(found, LETTER),
+    };
+}
+
+AVX512 struct sequence_classes find_sequences(__m512i bytes)
+{
+    __m512i found = classes_of(bytes);
+
+    return (struct sequence_classes){
+        .bracket = have(found, BRACKET),
+        .parameters = have(found, PARAMETER),
+        .final = have(found, FINAL),
     };
 }
 
 /* Compressing into a register and storing all of it is faster than compressing into memory. */
-AVX512 void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
+AVX512 void store(__m512i bytes, uint64_t keep, uint8_t *to)
 {
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(keep, _mm512_loadu_si512(bytes)));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(keep, bytes));
 }
 
 /* As note_signs(): the bits of the text's own order, compressed out of the numbers 0 to 63. */
@@ -60,14 +93,15 @@ AVX512 void note_signs_at_once(struct block *block, uint64_t keep, uint64_t sign
     block->sign_count += (size_t)__builtin_popcountll(bits);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt,bmi,bmi2"))) static void
-normalise(struct block *block, const uint8_t *raw, size_t size,
-          enum escape_state *state){NORMALISE_LOOP(classify, store, note_signs_at_once)}
+TARGET static void normalise(struct block *block, const uint8_t *raw, size_t size,
+                             enum escape_state *state){
+    NORMALISE_LOOP(__m512i, load, classify, find_sequences, store, note_signs_at_once)}
 
 normalise_fn normalise_avx512(void)
 {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2")
+                   __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+                   __builtin_cpu_supports("bmi2")
                ? normalise
                : NULL;
 }

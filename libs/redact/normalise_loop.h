@@ -12,13 +12,18 @@
 
 /* One bit for each of 64 bytes. */
 struct word_classes {
-    uint64_t control;    /* skipped: C0 except TAB, and DEL; ESC too */
-    uint64_t escape;     /* ESC */
+    uint64_t control; /* skipped: C0 except TAB, and DEL; ESC too */
+    uint64_t escape;  /* ESC */
+    uint64_t c2;      /* 0xC2 */
+    uint64_t signs;   /* backslash and `%`: a lane may begin there ... */
+    uint64_t letters; /* ... if one of these follows */
+};
+
+/* The same, of what sequences are made of. */
+struct sequence_classes {
     uint64_t bracket;    /* `[` */
     uint64_t parameters; /* 0x20 to 0x3f */
     uint64_t final;      /* 0x40 to 0x7e */
-    uint64_t c2;         /* 0xC2 */
-    uint64_t signs;      /* backslash and `%`: a lane may begin there */
 };
 
 /* What goes on from one word to the next. */
@@ -83,16 +88,17 @@ static __attribute__((noinline, cold)) void cut_word(struct normalising *n, size
 /* Which bytes of a word are text that has another word behind it. No branch but for what is rare:
  * where sequences end is as good as random. */
 static inline __attribute__((always_inline)) uint64_t
-keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *word)
+keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *word,
+                   const struct sequence_classes *in)
 {
     uint64_t next = (uint64_t)(n->raw[at + 64] == '[') << 63;
-    uint64_t sequences = word->escape & (word->bracket >> 1 | next);
+    uint64_t sequences = word->escape & (in->bracket >> 1 | next);
     uint64_t rare = word->escape & ~sequences;
     uint64_t begun = n->carried != 0; /* a sequence that began before this word is open */
     uint64_t sum;
-    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, word->parameters, &sum);
-    uint64_t ends = sum & ~word->parameters;
-    uint64_t broken = ends & ~word->final;
+    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, in->parameters, &sum);
+    uint64_t ends = sum & ~in->parameters;
+    uint64_t broken = ends & ~in->final;
 
     n->carried = over | (sequences >> 62 & 1) | (sequences >> 63) << 1;
     if (__builtin_expect((rare | broken | word->c2) != 0, 0))
@@ -102,17 +108,18 @@ keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *
 
 /* The same for the last word of the block, where a sequence may be cut. */
 static inline __attribute__((always_inline)) uint64_t
-keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *word,
+                  const struct sequence_classes *in, uint64_t valid)
 {
     uint64_t last = valid & ~(valid >> 1);
     uint64_t escape = word->escape & valid;
-    uint64_t sequences = escape & (word->bracket >> 1) & (valid >> 1);
+    uint64_t sequences = escape & (in->bracket >> 1) & (valid >> 1);
     uint64_t rare = escape & ~sequences & ~last;
     uint64_t begun = n->carried != 0;
     uint64_t sum;
-    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, word->parameters, &sum);
-    uint64_t ends = sum & ~word->parameters;
-    uint64_t broken = ends & valid & ~word->final;
+    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, in->parameters, &sum);
+    uint64_t ends = sum & ~in->parameters;
+    uint64_t broken = ends & valid & ~in->final;
 
     n->state = ESCAPE_GROUND;
     if (over || (ends & ~valid) || sequences >> 62 & 1)
@@ -127,13 +134,11 @@ keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *w
 }
 
 static inline __attribute__((always_inline)) uint64_t
-keep_of_word(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+keep_of_word(struct normalising *n, size_t at, const struct word_classes *word,
+             const struct sequence_classes *in, uint64_t valid)
 {
-    n->state = ESCAPE_GROUND;
-    if (__builtin_expect((word->escape | word->c2 | n->carried) == 0, 1))
-        return valid & ~word->control;
-    return at + 64 < n->size ? keep_of_inner_word(n, at, word)
-                             : keep_of_last_word(n, at, word, valid);
+    return at + 64 < n->size ? keep_of_inner_word(n, at, word, in)
+                             : keep_of_last_word(n, at, word, in, valid);
 }
 
 /* Begins; false if nothing can be taken. */
@@ -166,18 +171,21 @@ static inline uint64_t note_word(struct normalising *n, size_t at, uint64_t keep
     return keep;
 }
 
-/* Of a word that is not whole, a copy that is. */
-static inline const uint8_t *whole_word(const struct normalising *n, size_t at, uint8_t *copy,
-                                        uint64_t *ret_valid)
+/* Which bytes of the word at `at` are there. */
+static inline uint64_t valid_of_word(const struct normalising *n, size_t at)
 {
     size_t left = n->size - at;
 
-    *ret_valid = ~UINT64_C(0);
-    if (left >= 64)
-        return n->raw + at;
-    *ret_valid = (UINT64_C(1) << left) - 1;
+    return left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1;
+}
+
+/* Of a word that is not whole, a copy that is. */
+static inline const uint8_t *whole_word(const uint8_t *raw, uint64_t valid, uint8_t *copy)
+{
+    if (valid == ~UINT64_C(0))
+        return raw;
     memset(copy, 'a', 64);
-    memcpy(copy, n->raw + at, left);
+    memcpy(copy, raw, (size_t)__builtin_popcountll(valid));
     return copy;
 }
 
@@ -193,7 +201,14 @@ static inline void end_normalising(struct normalising *n, size_t text_size,
 }
 
 /* Output arrives from other memory than the cache's; asking early never faults. */
-enum { PREFETCH_BYTES = 1024 };
+enum { PREFETCH_BYTES = 4096 };
+
+/* The signs that are text and that an escape's letter may follow: behind the word, and behind what
+ * is no text, that isn't known. */
+static inline uint64_t signs_of_word(const struct word_classes *word, uint64_t keep)
+{
+    return word->signs & keep & ((word->letters | ~keep) >> 1 | UINT64_C(1) << 63);
+}
 
 /* The places in the text of the signs of one word, of which `keep` is text from `start` on. */
 static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs, size_t start)
@@ -205,9 +220,12 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
     }
 }
 
-/* CLASSIFY(bytes) makes struct word_classes; STORE(bytes, keep, to) writes the kept bytes;
- * NOTE_SIGNS is note_signs() or does the same. */
-#define NORMALISE_LOOP(CLASSIFY, STORE, NOTE_SIGNS)                                                \
+/*
+ * A word is a BYTES: LOAD(raw, valid, copy) makes it, with anything for what is not valid.
+ * CLASSIFY(bytes) and FIND_SEQUENCES(bytes) say what is in it; STORE(bytes, keep, to) writes the
+ * kept bytes; NOTE_SIGNS is note_signs() or does the same. No branch but for what is rare.
+ */
+#define NORMALISE_LOOP(BYTES, LOAD, CLASSIFY, FIND_SEQUENCES, STORE, NOTE_SIGNS)                   \
     struct normalising n;                                                                          \
     uint8_t copy[64] __attribute__((uninitialized, aligned(64)));                                  \
     size_t text_size = 0; /* in a register, for all else depends on it */                          \
@@ -216,14 +234,21 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
         return;                                                                                    \
     uint8_t *const text = block->text;                                                             \
     for (size_t at = 0; at < n.size && n.cut == n.size; at += 64) {                                \
-        uint64_t valid;                                                                            \
+        uint64_t valid = valid_of_word(&n, at);                                                    \
         __builtin_prefetch(raw + at + PREFETCH_BYTES);                                             \
-        const uint8_t *bytes = whole_word(&n, at, copy, &valid);                                   \
+        BYTES bytes = LOAD(raw + at, valid, copy);                                                 \
         struct word_classes word = CLASSIFY(bytes);                                                \
-        uint64_t keep = note_word(&n, at, keep_of_word(&n, at, &word, valid), text_size);          \
-        if ((word.signs & keep) != 0)                                                              \
-            NOTE_SIGNS(block, keep, word.signs &keep, text_size);                                  \
+        uint64_t keep = valid & ~word.control;                                                     \
+        if (__builtin_expect((word.escape | word.c2 | n.carried) != 0, 0)) {                       \
+            struct sequence_classes in = FIND_SEQUENCES(bytes);                                    \
+            keep = keep_of_word(&n, at, &word, &in, valid);                                        \
+        }                                                                                          \
+        keep = note_word(&n, at, keep, text_size);                                                 \
+        uint64_t signs = signs_of_word(&word, keep);                                               \
+        if (signs != 0 || at + 64 < n.size) /* of many words, no branch is foreseen */             \
+            NOTE_SIGNS(block, keep, signs, text_size);                                             \
         STORE(bytes, keep, text + text_size);                                                      \
         text_size += (size_t)__builtin_popcountll(keep);                                           \
     }                                                                                              \
-    end_normalising(&n, text_size, state);
+    end_normalising(&n, text_size, state);                                                         \
+    (void)copy;

@@ -7,8 +7,8 @@
 
 #include "filter.h"
 
-/* The first of the places at, at + 8, at + 16 ... whose 8 bytes may begin a piece; `size` if none
- * of them does before the text ends. 64 bytes behind the text may be read. */
+/* The first of the places at, at + 12, at + 24 ... whose 4 bytes may be a piece; `size` if none of
+ * them is before the text ends. BLOCK_SLACK_BYTES behind the text may be read. */
 typedef size_t (*probe_fn)(const struct filter *filter, const uint8_t *text, size_t at,
                            size_t size);
 

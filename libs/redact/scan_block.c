@@ -34,13 +34,15 @@ static void read_past(struct scan *scan, struct stretch *stretch, size_t last)
         read_one(scan, stretch);
 }
 
-/* Looks for forms that begin from `first` to `last`. Called with rising places, so a stretch that
- * has come so far already has seen them all from their beginning. */
-static void look(struct scan *scan, struct stretch *stretch, size_t first, size_t last)
+/* Looks for forms that begin at `at` or up to `stride` - 1 bytes before. Called with rising places,
+ * so a stretch that has come so far already has seen them all from their beginning. */
+static void look(struct scan *scan, struct stretch *stretch, size_t at, size_t stride)
 {
+    size_t first = at >= stride - 1 ? at - (stride - 1) : 0;
+
     if (first > stretch->at)
         *stretch = (struct stretch){.at = first};
-    read_past(scan, stretch, last);
+    read_past(scan, stretch, at);
 }
 
 /* What the stretch is still in at the end of the text stays. */
@@ -55,38 +57,43 @@ static void keep_stretch(struct scan *scan, const struct stretch *stretch)
         scan_keep(scan, scan->size - open);
 }
 
-/* A filter of 4-byte pieces over the text from `from` on, at each `stride`. */
+/* A filter of 4-byte pieces over the text, at each `stride` from `from` on. */
 static void scan_pieces(struct scan *scan, size_t from, const struct filter *filter, size_t stride)
 {
-    struct stretch stretch = {.at = from};
+    struct stretch stretch = {0};
     const struct filter local = *filter;
 
     scan->masked = 0;
-    for (size_t at = from; at + 4 <= scan->size; at += stride) {
+    for (size_t at = from; at + PIECE_BYTES <= scan->size; at += stride) {
         if (__builtin_expect(filter_has(&local, filter_load4(scan->text + at)), 0))
-            look(scan, &stretch, at >= from + stride - 1 ? at - (stride - 1) : from, at);
+            look(scan, &stretch, at, stride);
     }
     keep_stretch(scan, &stretch);
 }
 
-/* May these 8 bytes be in a form, by a second filter? What the first says wrongly costs more. */
-static int are_in_form(const struct filter *any4, const uint8_t *bytes)
+/* May a piece that a filter found be in a long form? Its neighbour before or behind then is, too.
+ * What the first filter says wrongly costs more than this second one. */
+static int is_in_form(const struct scan *scan, size_t at)
 {
-    return filter_has(any4, filter_load4(bytes)) && filter_has(any4, filter_load4(bytes + 4));
+    const struct filter *any4 = &scan->set->filters.any4;
+
+    if (at + 2 * PIECE_BYTES > scan->size)
+        return 1;
+    return filter_has(any4, filter_load4(scan->text + at + PIECE_BYTES)) ||
+           (at >= PIECE_BYTES && filter_has(any4, filter_load4(scan->text + at - PIECE_BYTES)));
 }
 
 /* The filter of long forms, with the processor's own way to probe it. */
 static void scan_long(struct scan *scan, size_t from)
 {
-    const struct filters *filters = &scan->set->filters;
-    struct stretch stretch = {.at = from};
+    const struct filter *long4 = &scan->set->filters.long4;
+    struct stretch stretch = {0};
 
     scan->masked = 0;
-    for (size_t at = from;
-         (at = scan->set->probe(&filters->long8, scan->text, at, scan->size)) < scan->size;
+    for (size_t at = from; (at = scan->set->probe(long4, scan->text, at, scan->size)) < scan->size;
          at += LONG_STRIDE) {
-        if (are_in_form(&filters->any4, scan->text + at))
-            look(scan, &stretch, at >= from + LONG_STRIDE - 1 ? at - (LONG_STRIDE - 1) : from, at);
+        if (is_in_form(scan, at))
+            look(scan, &stretch, at, LONG_STRIDE);
     }
     keep_stretch(scan, &stretch);
 }
@@ -106,20 +113,42 @@ static int is_beginning(const struct scan *scan, size_t from)
     return node != 0 && nodes[node].has_child;
 }
 
-/* Beginnings that are too short for the filters to have seen. */
+/* The longest beginning of a form from `from` on to the end of the text; the last three bytes are
+ * not looked at. */
+static size_t find_beginning(const struct scan *scan, size_t from)
+{
+    const struct filters *filters = &scan->set->filters;
+
+    for (; from + PIECE_BYTES <= scan->size; from++) {
+        const uint8_t *at = scan->text + from;
+        if (filters_have_pair(filters, at[0], at[1]) &&
+            filter_has(&filters->early4, filter_load4(at)) && is_beginning(scan, from))
+            return from;
+    }
+    return scan->size;
+}
+
+/* Beginnings that are too short for the filters to have seen. Of four bytes and more the last four
+ * are a piece; each form has four at least, so shorter ones have something to come. */
 static void scan_end(struct scan *scan)
 {
     const struct filters *filters = &scan->set->filters;
-    size_t from = scan->size < LONG_BYTES ? 0 : scan->size - (LONG_BYTES - 1);
+    size_t size = scan->size;
+    const uint8_t *end = scan->text + size; /* four bytes before it may be read */
+    size_t begun = (size_t)filters_begin(filters, end[-1]);
+    size_t from = size;
 
-    for (; from + 1 < scan->size; from++) {
-        if (filters_have_pair(filters, scan->text[from], scan->text[from + 1]) &&
-            (from + 4 > scan->size ||
-             filter_has(&filters->early4, filter_load4(scan->text + from))) &&
-            is_beginning(scan, from))
-            break;
-    }
-    if (from < scan->size && is_beginning(scan, from))
+    if (size == 0)
+        return;
+    if (filters_have_pair(filters, end[-2], end[-1]) && size >= 2)
+        begun = 2;
+    if (filters_have_pair(filters, end[-3], end[-2]) && size >= 3 && is_beginning(scan, size - 3))
+        begun = 3;
+    if (filter_has(&filters->any4, filter_load4(end - PIECE_BYTES)))
+        from = find_beginning(scan, size < LONG_BYTES ? 0 : size - (LONG_BYTES - 1));
+    if (from == size)
+        from -= begun;
+    if (from < size)
         scan_keep(scan, from);
 }
 
@@ -139,8 +168,6 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
     return stretch->node;
 }
 
-enum { SIGNS_AT_ONCE = 256 };
-
 static void scan_signs(struct scan *scan, const struct block *block, size_t held)
 {
     uint32_t places[SIGNS_AT_ONCE + SIFT_SLACK] __attribute__((uninitialized));
@@ -158,43 +185,39 @@ static void scan_signs(struct scan *scan, const struct block *block, size_t held
     }
 }
 
-/* What was held is read whole, and on to the end of all that began in it. */
+/* Signs in what was held are few, and have been kept before. */
 static void scan_head(struct scan *scan, size_t held)
 {
     struct stretch stretch = {0};
 
-    if (held == 0)
-        return;
-    while (stretch.at < held) {
-        uint8_t byte = scan->text[stretch.at];
-        if (byte == '\\' || byte == '%')
-            scan_escape(scan, stretch.at, stretch.node);
-        read_one(scan, &stretch);
+    for (size_t at = 0; at < held; at++) {
+        if (scan->text[at] == '\\' || scan->text[at] == '%')
+            scan_escape(scan, at, node_before(scan, &stretch, at));
     }
-    read_past(scan, &stretch, held - 1);
-    keep_stretch(scan, &stretch);
 }
 
-/* The filters that the set has, from `from` on. */
-static void scan_filters(struct scan *scan, size_t from)
+/* The filters that the set has. They begin so that what is not held is looked at from its own
+ * beginning on: it has just been stored in one piece, and is loaded fast so. */
+static void scan_filters(struct scan *scan, size_t held)
 {
     const struct filters *filters = &scan->set->filters;
 
-    if (filters->long8.pieces > 0)
-        scan_long(scan, from);
+    if (filters->long4.pieces > 0)
+        scan_long(scan, held % LONG_STRIDE);
     if (filters->middle4.pieces > 0)
-        scan_pieces(scan, from, &filters->middle4, MIDDLE_STRIDE);
+        scan_pieces(scan, held % MIDDLE_STRIDE, &filters->middle4, MIDDLE_STRIDE);
     if (filters->short4.pieces > 0)
-        scan_pieces(scan, from, &filters->short4, 1);
+        scan_pieces(scan, 0, &filters->short4, 1);
 }
 
 void scan_block(struct scan *scan, const struct block *block, size_t held)
 {
     scan->hold = scan->size;
     scan->alive = scan->size;
-    scan_head(scan, held);
     scan_filters(scan, held);
-    scan_signs(scan, block, held);
+    scan_head(scan, held);
+    if (block->sign_count > 0)
+        scan_signs(scan, block, held);
     scan_end(scan);
 }
 

@@ -60,17 +60,18 @@ static int may_go_on_with(const struct reading *reading, uint32_t next, size_t k
 {
     const struct filters *filters = reading->filters;
     uint64_t around = (filter_load4(reading->at - 3) & 0xffffff) | (uint64_t)next << 24;
+    uint32_t last_three = (uint32_t)around;
 
     if (known == 0)
         return 1;
     if (known == 4 && filters->short4.pieces == 0)
         return have_four(reading, next);
-    if (filter_has(&filters->any4, around & UINT32_MAX))
+    if (filter_has(&filters->any4, last_three))
         return 1;
-    if (known >= 2 ? filter_has(&filters->early4, around >> 8 & UINT32_MAX)
+    if (known >= 2 ? filter_has(&filters->early4, (uint32_t)(around >> 8))
                    : begin_form(filters, around >> 8))
         return 1;
-    if (known >= 3 ? filter_has(&filters->early4, around >> 16 & UINT32_MAX)
+    if (known >= 3 ? filter_has(&filters->early4, (uint32_t)(around >> 16))
                    : begin_form(filters, around >> 16))
         return 1;
     if (known == 4)
@@ -212,13 +213,55 @@ int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t s
     return text[at] == '%' ? url_may_matter(&reading) : json_may_matter(&reading);
 }
 
+/* Do these three bytes stand in a form, or the last two at the beginning of one? */
+static inline int may_stand(const struct filters *filters, uint8_t before, uint8_t last,
+                            uint8_t next)
+{
+    uint32_t word = *filter_near(&filters->near, last | (uint32_t)next << 8);
+
+    return (word >> (before & 31) | word >> 31) & 1;
+}
+
+/* May what the escape with this letter stands for follow the two bytes before the sign in a form,
+ * or begin one? */
+static inline int glance_at_json(const struct filters *filters, const uint8_t *at,
+                                 const uint8_t *letter)
+{
+    uint8_t byte = short_escapes[*letter];
+    int is_text = byte > DEEPER;
+    uint8_t next = is_text ? byte : letter[1];
+
+    if (byte == DEEPER)
+        return *letter == 'u' || letter > at + 1 || filters->has_backslash ||
+               glance_at_json(filters, at, letter + 1);
+    if (byte == 0)
+        return 0;
+    return (!is_text & (next == '\\' || next == MAYBE_C1)) |
+           may_stand(filters, at[-2], at[-1], next) | (is_text & filters_begin(filters, next));
+}
+
+static inline int glance_at_url(const struct filters *filters, const uint8_t *at)
+{
+    int byte = read_percent(at);
+
+    return byte == -2 || (byte >= 0 && (may_stand(filters, at[-2], at[-1], (uint8_t)byte) ||
+                                        filters_begin(filters, (uint8_t)byte)));
+}
+
+/* The cheapest question, which tells nearly all signs to be without meaning. */
+static inline int glance(const struct filters *filters, const uint8_t *at)
+{
+    return *at == '%' ? glance_at_url(filters, at) : glance_at_json(filters, at, at + 1);
+}
+
 static size_t sift(const struct filters *filters, const uint8_t *text, size_t size,
                    const uint16_t *places, size_t count, uint32_t *kept)
 {
     size_t kept_count = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (sign_may_matter(filters, text, size, places[i]))
+        if ((size - places[i] < GLANCE_BYTES || glance(filters, text + places[i])) &&
+            sign_may_matter(filters, text, size, places[i]))
             kept[kept_count++] = places[i];
     }
     return kept_count;

@@ -10,13 +10,16 @@
 
 #include "filter.h"
 
+/* Of one sign, with at least three bytes before it. */
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
 
-enum { SIFT_SLACK = 8 }; /* kept[] may be written over by so many */
+enum { SIGNS_AT_ONCE = 256, SIFT_SLACK = 16, GLANCE_BYTES = 4 /* of a sign and what follows */ };
 
-/* Of the signs at these places, rising, keeps those that may matter; returns how many. Eight
- * bytes before the text and 64 behind it may be read. What stands before the text, if anything,
- * has been scanned with it. */
+/*
+ * Of the signs at these places, rising, keeps those that may matter; returns how many. kept[] may
+ * be written over by SIFT_SLACK. Eight bytes before the text and 64 behind it may be read. What
+ * stands before the text, if anything, has been scanned with it.
+ */
 typedef size_t (*sift_fn)(const struct filters *filters, const uint8_t *text, size_t size,
                           const uint16_t *places, size_t count, uint32_t *kept);
 

@@ -1,4 +1,4 @@
-/* Signs, eight at once: what can be told of them without reading on from each. */
+/* A glance at sixteen signs at once, which tells nearly all of them to be without meaning. */
 
 #include <immintrin.h>
 
@@ -8,242 +8,162 @@
 /* Where nothing is optimised, the compiler's gathers are macros that convert their masks. */
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 #define INLINE static inline __attribute__((always_inline))
 
-/* Of eight 4-byte pieces, a bit for each that may be in the filter. */
-AVX512 INLINE __mmask8 filter_have_eight(const struct filter *filter, __m512i pieces)
+/* table[] of the lowest byte of each of sixteen, which is below 128; 0 for others. */
+AVX512 INLINE __m512i look_up(const uint8_t *table, __m512i bytes)
 {
-    const __m512i one = _mm512_set1_epi64(1);
-    const __m512i six_bits = _mm512_set1_epi64(63);
-    __m512i hash = _mm512_mul_epu32(pieces, _mm512_set1_epi64(FILTER_MULTIPLIER_LOW));
+    __mmask16 ascii = _mm512_cmplt_epu32_mask(bytes, _mm512_set1_epi32(128));
 
-    hash = _mm512_xor_si512(hash, _mm512_srli_epi64(hash, 29));
+    return _mm512_and_si512(
+        _mm512_maskz_mov_epi32(ascii, _mm512_permutex2var_epi8(_mm512_loadu_si512(table), bytes,
+                                                               _mm512_loadu_si512(table + 64))),
+        _mm512_set1_epi32(0xff));
+}
 
+AVX512 INLINE __mmask16 equal(__m512i bytes, int value)
+{
+    return _mm512_cmpeq_epi32_mask(bytes, _mm512_set1_epi32(value));
+}
+
+AVX512 INLINE __mmask16 below(__m512i numbers, unsigned value)
+{
+    return _mm512_cmplt_epu32_mask(numbers, _mm512_set1_epi32((int)value));
+}
+
+AVX512 INLINE __m512i byte_of(__m512i sixteen, unsigned index)
+{
+    return _mm512_and_si512(_mm512_srli_epi32(sixteen, 8 * index), _mm512_set1_epi32(0xff));
+}
+
+AVX512 INLINE __m512i choose(__mmask16 which, __m512i yes, __m512i no)
+{
+    return _mm512_mask_mov_epi32(no, which, yes);
+}
+
+/* The bytes around sixteen signs, and what their escapes stand for, where that is simple. */
+struct sixteen {
+    __m512i before;       /* two bytes, the sign, the letter */
+    __m512i next;         /* what follows the two bytes before: the escape's byte, or behind it */
+    __mmask16 is_text;    /* next is the escape's, so that a form may begin with it */
+    __mmask16 is_double;  /* two backslashes; next is of the deeper reading */
+    __mmask16 is_nothing; /* no escape */
+    __mmask16 is_rare;    /* not simple */
+};
+
+/* Behind two backslashes, or a break and a backslash, one more letter is read. */
+AVX512 INLINE struct sixteen read_jsons(__m512i before, __m512i behind)
+{
+    __m512i letter = byte_of(before, 3);
+    __m512i second = byte_of(behind, 0);
+    __m512i third = byte_of(behind, 1);
+    __m512i byte = look_up(short_escapes, letter);
+    __mmask16 is_break = equal(byte, BREAK);
+    __mmask16 is_double = equal(letter, '\\');
+    __mmask16 goes_on = is_break & equal(second, '\\');
+    __m512i other = look_up(short_escapes, choose(is_double, second, third));
+    __mmask16 other_is_break = equal(other, BREAK);
+    __mmask16 is_cut = is_break & equal(second, MAYBE_C1);
+
+    is_cut |= is_double & other_is_break & (equal(third, '\\') | equal(third, MAYBE_C1));
+    is_cut |= (is_double | goes_on) & equal(other, DEEPER);
+    is_cut |= goes_on & below(other, DEEPER);
+    return (struct sixteen){
+        .before = before,
+        .next = choose(is_double, choose(other_is_break, third, other),
+                       choose(goes_on, other, choose(is_break, second, byte))),
+        .is_text = (__mmask16) ~(is_break | (is_double & other_is_break)),
+        .is_double = is_double,
+        .is_nothing = equal(byte, 0) | (is_double & equal(other, 0)),
+        .is_rare = is_cut | equal(letter, 'u'),
+    };
+}
+
+AVX512 INLINE void read_urls(struct sixteen *all, __mmask16 is_url, __m512i behind)
+{
+    __m512i high = look_up(hex_digits, byte_of(all->before, 3));
+    __m512i low = look_up(hex_digits, byte_of(behind, 0));
+    __m512i byte = _mm512_sub_epi32(_mm512_add_epi32(_mm512_slli_epi32(high, 4), low),
+                                    _mm512_set1_epi32(0x11));
+    __mmask16 is_rare =
+        below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') | equal(byte, MAYBE_C1);
+
+    all->next = choose(is_url, byte, all->next);
+    all->is_text |= is_url;
+    all->is_double &= (__mmask16)~is_url;
+    all->is_nothing =
+        (__mmask16)((all->is_nothing & ~is_url) | ((equal(high, 0) | equal(low, 0)) & is_url));
+    all->is_rare = (__mmask16)((all->is_rare & ~is_url) | (is_rare & is_url));
+}
+
+/* A bit for each whose two bytes before the sign and `next` stand in a form, or the last of these
+ * and `next` at the beginning of one. */
+AVX512 INLINE __mmask16 may_stand(const struct filter *near, __m512i before, __m512i next)
+{
+    const __m512i five_bits = _mm512_set1_epi32(31);
+    __m512i two = _mm512_or_si512(byte_of(before, 1), _mm512_slli_epi32(next, 8));
+    __m512i hash = _mm512_mullo_epi32(two, _mm512_set1_epi32((int)FILTER_MULTIPLIER));
     __m512i place =
-        _mm512_and_si512(_mm512_srli_epi64(hash, 12), _mm512_set1_epi64((long long)filter->mask));
-    __m512i words = _mm512_i64gather_epi64(place, (const void *)filter->words, 8);
-    __m512i first = _mm512_sllv_epi64(one, _mm512_and_si512(hash, six_bits));
-    __m512i second = _mm512_sllv_epi64(one, _mm512_and_si512(_mm512_srli_epi64(hash, 6), six_bits));
-    __m512i bits = _mm512_or_si512(first, second);
-    return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits);
+        _mm512_and_si512(_mm512_srli_epi32(hash, 16), _mm512_set1_epi32((int)near->mask));
+    __m512i words = _mm512_i32gather_epi32(place, (const void *)near->words, 4);
+    __m512i bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(before, five_bits));
+
+    return _mm512_test_epi32_mask(
+        words, _mm512_or_si512(bits, _mm512_set1_epi32((int)(UINT32_C(1) << 31))));
 }
 
-/* table[] of the lowest byte of each of eight, which is below 128; 0 for others. */
-AVX512 INLINE __m512i look_up(const uint8_t *table, __m512i eight)
+/* A bit for each byte that begins a form. */
+AVX512 INLINE __mmask16 may_begin(const struct filters *filters, __m512i bytes)
 {
-    __mmask8 ascii = _mm512_cmplt_epu64_mask(eight, _mm512_set1_epi64(128));
+    __m512i words = _mm512_permutexvar_epi32(
+        _mm512_srli_epi32(bytes, 5),
+        _mm512_castsi256_si512(_mm256_loadu_si256((const void *)filters->first)));
 
-    return _mm512_maskz_mov_epi64(ascii, _mm512_permutex2var_epi8(_mm512_loadu_si512(table), eight,
-                                                                  _mm512_loadu_si512(table + 64)));
+    return _mm512_test_epi32_mask(
+        _mm512_srlv_epi32(words, _mm512_and_si512(bytes, _mm512_set1_epi32(31))),
+        _mm512_set1_epi32(1));
 }
 
-AVX512 INLINE __mmask8 equal(__m512i eight, long long value)
-{
-    return _mm512_cmpeq_epi64_mask(eight, _mm512_set1_epi64(value));
-}
-
-AVX512 INLINE __mmask8 below(__m512i eight, unsigned long long value)
-{
-    return _mm512_cmplt_epu64_mask(eight, _mm512_set1_epi64((long long)value));
-}
-
-AVX512 INLINE __m512i byte_of(__m512i eight, unsigned index)
-{
-    return _mm512_and_si512(_mm512_srli_epi64(eight, 8 * index), _mm512_set1_epi64(0xff));
-}
-
-AVX512 INLINE __m512i choose(__mmask8 which, __m512i yes, __m512i no)
-{
-    return _mm512_mask_mov_epi64(no, which, yes);
-}
-
-/* One reading of the text at each of eight signs, decoded where that is simple. */
-struct eight {
-    __m512i before;      /* three bytes */
-    __m512i next;        /* four bytes, the first of which is the escape's unless it is a break */
-    __mmask8 is_break;   /* stands for no text */
-    __mmask8 is_rare;    /* not simple, or not all here */
-    __mmask8 is_near;    /* of next, the first byte alone is sure: more signs or the end follow */
-    __mmask8 is_nearer;  /* and not even the second is as it stands */
-    __mmask8 is_nothing; /* no escape */
-};
-
-/* Eight places with the bytes that are there. */
-struct places {
-    __m512i around; /* from three bytes before the sign on */
-    __m512i behind; /* from two bytes behind it on */
-    __m512i left;   /* bytes to the end, the sign's own first */
-    __mmask8 is_url;
-};
-
-AVX512 INLINE struct places load_eight(const uint8_t *text, size_t size, __m512i at, __mmask8 valid)
+/* Of sixteen signs, a bit for each that is worth a longer look. */
+AVX512 INLINE __mmask16 glance(const struct filters *filters, const uint8_t *text, size_t size,
+                               __m512i at, __mmask16 valid)
 {
     const __m512i none = _mm512_setzero_si512();
-    struct places places = {
-        .around = _mm512_mask_i64gather_epi64(none, valid, at, (const void *)(text - 3), 1),
-        .behind = _mm512_mask_i64gather_epi64(none, valid, at, (const void *)(text + 2), 1),
-        .left = _mm512_sub_epi64(_mm512_set1_epi64((long long)size), at),
-    };
+    __m512i before = _mm512_mask_i32gather_epi32(none, valid, at, (const void *)(text - 2), 1);
+    __m512i behind = _mm512_mask_i32gather_epi32(none, valid, at, (const void *)(text + 2), 1);
+    __m512i left = _mm512_sub_epi32(_mm512_set1_epi32((int)size), at);
+    __mmask16 is_url = equal(byte_of(before, 2), '%');
+    struct sixteen all = read_jsons(before, behind);
+    if ((is_url & valid) != 0)
+        read_urls(&all, is_url, behind);
 
-    places.is_url = (__mmask8)~equal(byte_of(places.around, 3), '\\');
-    return places;
-}
-
-/* Looks for more signs in the next bytes, but for the first, and for the end; `over` bytes of the
- * escape are not counted. */
-AVX512 INLINE void note_near(struct eight *eight, __mmask8 is_url, __m512i left,
-                             unsigned long long over)
-{
-    __m512i sign = choose(is_url, _mm512_set1_epi8('%'), _mm512_set1_epi8('\\'));
-    __m512i is_sign =
-        _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(eight->next, sign) |
-                         _mm512_cmpeq_epi8_mask(eight->next, _mm512_set1_epi8((char)MAYBE_C1)));
-
-    eight->is_near = (__mmask8)(_mm512_test_epi64_mask(is_sign, _mm512_set1_epi64(0xffffff00)) |
-                                below(left, 8 + over));
-    eight->is_nearer = (__mmask8)(_mm512_test_epi64_mask(is_sign, _mm512_set1_epi64(0xff00)) |
-                                  below(left, 5 + over));
-}
-
-/* Of a percent sign and two digits. */
-AVX512 INLINE struct eight read_urls(const struct places *places)
-{
-    __m512i high = look_up(hex_digits, byte_of(places->around, 4));
-    __m512i low = look_up(hex_digits, byte_of(places->behind, 0));
-    __m512i byte = _mm512_sub_epi64(_mm512_add_epi64(_mm512_slli_epi64(high, 4), low),
-                                    _mm512_set1_epi64(0x11));
-
-    return (struct eight){
-        .next = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi64(0xff), places->behind), byte),
-        .is_rare = (__mmask8)(below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') |
-                              equal(byte, MAYBE_C1) | below(places->left, 3)),
-        .is_nothing = (__mmask8)(equal(high, 0) | equal(low, 0)),
-    };
-}
-
-/* Of a backslash and what `letter` stands for, with the bytes from `behind` on. A break is read on
- * through one more backslash. Two backslashes are read as one. */
-AVX512 INLINE struct eight read_jsons(__m512i letter, __m512i behind, __m512i left)
-{
-    __m512i byte = look_up(short_escapes, letter);
-    __m512i second = byte_of(behind, 0);
-    __m512i other = look_up(short_escapes, byte_of(behind, 1));
-    __mmask8 is_break = equal(byte, BREAK);
-    __mmask8 is_deeper = equal(byte, DEEPER);
-    __mmask8 has_sign = equal(second, '\\');
-    __mmask8 other_is_text = (__mmask8)~below(other, DEEPER + 1) & has_sign;
-    __mmask8 other_is_nothing = equal(other, 0);
-    __m512i other_next =
-        _mm512_or_si512(_mm512_slli_epi64(_mm512_srli_epi64(behind, 16), 8), other);
-
-    byte = choose(is_deeper, _mm512_set1_epi64('\\'), byte);
-    return (struct eight){
-        .next = choose(is_break, choose(other_is_text, other_next, behind),
-                       _mm512_or_si512(_mm512_slli_epi64(behind, 8), byte)),
-        .is_break = is_break,
-        .is_rare =
-            (__mmask8)((is_break & has_sign &
-                        ((__mmask8) ~(other_is_text | other_is_nothing) | below(left, 4))) |
-                       (is_break & equal(second, MAYBE_C1)) | (is_deeper & equal(letter, 'u')) |
-                       (is_deeper & equal(look_up(short_escapes, second), DEEPER)) |
-                       below(left, 2) | (below(left, 3) & (is_break | is_deeper))),
-        .is_nothing = equal(byte, 0),
-    };
-}
-
-/* A bit for each whose numbers are in a table of bits. */
-AVX512 INLINE __mmask8 test_bits(__m512i words, __m512i numbers)
-{
-    const __m512i six_bits = _mm512_set1_epi64(63);
-
-    return _mm512_test_epi64_mask(_mm512_srlv_epi64(words, _mm512_and_si512(numbers, six_bits)),
-                                  _mm512_set1_epi64(1));
-}
-
-/* A bit for each whose two bytes, the second one lower, are in a form. */
-AVX512 INLINE __mmask8 have_pair(const struct filters *filters, __m512i pair)
-{
-    return test_bits(
-        _mm512_i64gather_epi64(_mm512_srli_epi64(pair, 6), (const void *)filters->any2, 8), pair);
-}
-
-/* A bit for each reading that is not surely without meaning. What may_go_on() asks, and before:
- * is the byte before the sign followed by the next in a form, or does one begin with that? (A
- * break begins none.) If not all four are sure: a form that goes on has three bytes before, or
- * two behind. */
-AVX512 INLINE __mmask8 ask_filters(const struct filters *filters, const struct eight *eight)
-{
-    __m512i next = _mm512_and_si512(eight->next, _mm512_set1_epi64(UINT32_MAX));
-    __m512i first = byte_of(next, 0);
-    __m512i pair = _mm512_or_si512(_mm512_slli_epi64(byte_of(eight->before, 2), 8), first);
-    __m512i begins = _mm512_permutexvar_epi64(
-        _mm512_srli_epi64(first, 6),
-        _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)filters->first)));
-    __m512i around = _mm512_or_si512(
-        _mm512_and_si512(eight->before, _mm512_set1_epi64(0xffffff)),
-        _mm512_and_si512(_mm512_slli_epi64(next, 24), _mm512_set1_epi64(0xff000000)));
-    __mmask8 may_go_on =
-        filter_have_eight(&filters->any4, around) | filter_have_eight(&filters->early4, next);
-    __mmask8 maybe =
-        have_pair(filters, pair) | (test_bits(begins, first) & (__mmask8)~eight->is_break);
-
-    if ((maybe & eight->is_near) != 0) {
-        __m512i behind = _mm512_or_si512(_mm512_slli_epi64(first, 8), byte_of(next, 1));
-        may_go_on |= eight->is_near & (eight->is_nearer | have_pair(filters, behind));
+    __mmask16 maybe = may_stand(&filters->near, before, all.next);
+    maybe |= may_begin(filters, all.next) & all.is_text;
+    maybe &= (__mmask16)~all.is_nothing;
+    if ((all.is_double & valid) != 0 && filters->has_backslash) {
+        const __m512i backslash = _mm512_set1_epi32('\\');
+        maybe |= (may_stand(&filters->near, before, backslash) | may_begin(filters, backslash)) &
+                 all.is_double;
     }
-    return (__mmask8)((maybe & may_go_on & ~eight->is_nothing) | eight->is_rare);
+    return (maybe | all.is_rare | below(left, GLANCE_BYTES)) & valid;
 }
 
-/* Of eight signs, a bit for each that is not surely without meaning. */
-AVX512 INLINE __mmask8 look_at_eight(const struct filters *filters, const uint8_t *text,
-                                     size_t size, __m512i at, __mmask8 valid)
-{
-    struct places places = load_eight(text, size, at, valid);
-    __m512i second = byte_of(places.behind, 0);
-    struct eight url = read_urls(&places);
-    struct eight json = read_jsons(byte_of(places.around, 4), places.behind, places.left);
-    struct eight eight = {
-        .before = places.around,
-        .next = choose(places.is_url, url.next, json.next),
-        .is_break = json.is_break & (__mmask8)~places.is_url,
-        .is_rare = (__mmask8)((json.is_rare & ~places.is_url) | (url.is_rare & places.is_url)),
-        .is_nothing =
-            (__mmask8)((json.is_nothing & ~places.is_url) | (url.is_nothing & places.is_url)),
-    };
-    note_near(&eight, places.is_url, places.left, 0);
-    if ((~(eight.is_rare | eight.is_nothing) & valid) == 0)
-        return eight.is_rare & valid;
-    __mmask8 maybe = ask_filters(filters, &eight);
+enum { WORTH_SIXTEEN = 6 };
 
-    /* Two backslashes: at the next level, a backslash with the letter behind them. */
-    __mmask8 is_deeper = equal(byte_of(places.around, 4), '\\') & (__mmask8)~places.is_url & valid;
-    is_deeper &= (__mmask8) ~(below(look_up(short_escapes, second), 1) | eight.is_rare);
-    if (is_deeper != 0) {
-        const __m512i one = _mm512_set1_epi64(1);
-        struct eight deeper = read_jsons(second, _mm512_srli_epi64(places.behind, 8),
-                                         _mm512_sub_epi64(places.left, one));
-        deeper.before = places.around;
-        note_near(&deeper, 0, places.left, 1);
-        maybe |= ask_filters(filters, &deeper) & is_deeper;
-    }
-    return maybe & valid;
-}
-
-AVX512 static size_t sift_eights(const struct filters *filters, const uint8_t *text, size_t size,
-                                 const uint16_t *places, size_t count, uint32_t *kept)
+AVX512 static size_t sift_sixteens(const struct filters *filters, const uint8_t *text, size_t size,
+                                   const uint16_t *places, size_t count, uint32_t *kept)
 {
     size_t maybe_count = 0;
     size_t kept_count = 0;
 
-    if (filters->short4.pieces > 0)
+    if (count < WORTH_SIXTEEN)
         return sift_plain()(filters, text, size, places, count, kept);
-    for (size_t i = 0; i < count; i += 8) {
-        __mmask8 valid = (__mmask8)(count - i >= 8 ? 0xff : (1U << (count - i)) - 1);
-        __m128i eight = _mm_maskz_loadu_epi16(valid, places + i);
-        __mmask8 maybe = look_at_eight(filters, text, size, _mm512_cvtepu16_epi64(eight), valid);
-        _mm256_storeu_si256((void *)(kept + maybe_count),
-                            _mm256_maskz_compress_epi32(maybe, _mm256_cvtepu16_epi32(eight)));
+    for (size_t i = 0; i < count; i += 16) {
+        __mmask16 valid = (__mmask16)(count - i >= 16 ? 0xffff : (1U << (count - i)) - 1);
+        __m512i at = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(valid, places + i));
+        __mmask16 maybe = glance(filters, text, size, at, valid);
+        _mm512_storeu_si512(kept + maybe_count, _mm512_maskz_compress_epi32(maybe, at));
         maybe_count += (size_t)__builtin_popcount(maybe);
     }
     for (size_t i = 0; i < maybe_count; i++) {
@@ -255,8 +175,8 @@ AVX512 static size_t sift_eights(const struct filters *filters, const uint8_t *t
 
 sift_fn sift_avx512(void)
 {
-    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi")
-               ? sift_eights
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512vbmi")
+               ? sift_sixteens
                : NULL;
 }
