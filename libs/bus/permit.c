@@ -82,6 +82,14 @@ int kndl_public_check(const struct kndl_public *row, unsigned who, const Protobu
     return 0;
 }
 
+int kndl_stand_absent(struct kndl_call *call)
+{
+    if (call->err.code != KNDL_NOT_FOUND)
+        return -1;
+    call->err = (struct kndl_error){0};
+    return 0;
+}
+
 int kndl_call_permit(struct kndl_call *call, const ProtobufCMessage *request, kndl_stand_fn stand)
 {
     const struct kndl_public *row = kndl_public_find(call->method);

@@ -67,13 +67,8 @@ int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufC
     struct person *person = kndl_arena_alloc(call->arena, sizeof *person);
     bool was_done = false;
 
-    if (store_find_person(repo_access->store, call->actor.id, call->arena, person, &call->err) <
-        0) {
-        if (call->err.code != KNDL_NOT_FOUND)
-            return -1;
-        call->err = (struct kndl_error){0};
-        return 0;
-    }
+    if (store_find_person(repo_access->store, call->actor.id, call->arena, person, &call->err) < 0)
+        return kndl_stand_absent(call);
     if (!person->is_member)
         return 0;
     *ret_who |= KNDL_WHO_MEMBER;

@@ -6,15 +6,6 @@
 #include "rpc.h"
 #include "variable.h"
 
-/* What is not there gives no bit, and no failure. */
-static int settle(struct kndl_call *call)
-{
-    if (call->err.code != KNDL_NOT_FOUND)
-        return -1;
-    call->err = (struct kndl_error){0};
-    return 0;
-}
-
 static int stand_to_session(struct kndl_call *call, const char *session_id, struct named *named,
                             unsigned *ret_who)
 {
@@ -25,7 +16,7 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, stru
         return 0;
     if (store_find_session_repo(secrets->store, session_id, call->arena, &named->repo_id,
                                 &named->has_variables, &call->err) < 0)
-        return settle(call);
+        return kndl_stand_absent(call);
     if (peers_check_access(secrets->peers, call, &named->repo_id, 1, &is_allowed) < 0)
         return -1;
     if (is_allowed)
@@ -41,7 +32,7 @@ static int stand_to_repo(struct kndl_call *call, const ProtobufCMessage *request
     if (peers_resolve_repo(secrets->peers, call, kndl_request_number(request, "repo_id"),
                            kndl_request_text(request, "repo_name"), &named->repo_id,
                            &named->repo_name) < 0)
-        return settle(call);
+        return kndl_stand_absent(call);
     *ret_who |= KNDL_WHO_PARTICIPANT;
     return 0;
 }
@@ -60,7 +51,7 @@ static int stand_to_named_shared(struct kndl_call *call, const struct kndl_publi
         return 0;
     }
     if (store_find_shared(secrets->store, id, call->arena, shared, &call->err) < 0)
-        return settle(call);
+        return kndl_stand_absent(call);
     named->shared = shared;
     if (stand_to_shared(call, shared, ret_who) < 0)
         return -1;

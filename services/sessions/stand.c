@@ -7,15 +7,6 @@
 #include "peers.h"
 #include "rpc.h"
 
-/* What is not there gives no bit, and no failure. */
-static int settle(struct kndl_call *call)
-{
-    if (call->err.code != KNDL_NOT_FOUND)
-        return -1;
-    call->err = (struct kndl_error){0};
-    return 0;
-}
-
 static int stand_to_session(struct kndl_call *call, const char *session_id, unsigned *ret_who)
 {
     struct sessions *sessions = call->state;
@@ -26,7 +17,7 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, unsi
         return 0;
     if (store_read_session(sessions->store, call->arena, session_id, &named->session, &call->err) <
         0)
-        return settle(call);
+        return kndl_stand_absent(call);
     if (peers_check_access(sessions->peers, call, &named->session.repo_id, 1, &access) < 0)
         return -1;
     if (access.count == 0)
@@ -48,7 +39,7 @@ static int stand_to_repo(struct kndl_call *call, int64_t repo_id, const char *na
     if (repo_id <= 0 && name[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, as owner/name");
     if (peers_resolve_repo(sessions->peers, call, repo_id, name, &named->id, &named->name) < 0)
-        return settle(call);
+        return kndl_stand_absent(call);
     call->found = named;
     *ret_who |= KNDL_WHO_PARTICIPANT;
     return 0;

@@ -19,6 +19,10 @@
 typedef int (*kndl_stand_fn)(struct kndl_call *call, const struct kndl_public *row,
                              const ProtobufCMessage *request, unsigned *ret_who);
 
+/* For a `stand` whose look-up failed: what is not there (call->err is NOT_FOUND) gives no bit and
+ * no failure, 0; any other failure stays one, -1. */
+int kndl_stand_absent(struct kndl_call *call);
+
 /* Fails with UNAUTHENTICATED, NOT_FOUND or PERMISSION_DENIED unless the row lets `stand`'s answer
  * pass. Aborts for a method that is not people's. */
 int kndl_call_permit(struct kndl_call *call, const ProtobufCMessage *request, kndl_stand_fn stand);
