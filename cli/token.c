@@ -7,6 +7,7 @@
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "masked.h"
 #include "secret_input.h"
 #include "verb.h"
 
@@ -24,7 +25,12 @@ static void write_token(const struct screen *screen, const V1(SetupToken) *token
              gmtime_r(&(time_t){(time_t)(token->set_at_ms / 1000)}, &tm));
     strftime(ends, sizeof ends, "%Y-%m-%d",
              gmtime_r(&(time_t){(time_t)(token->expires_at_ms / 1000)}, &tm));
-    fprintf(screen->out, "A setup token, set on %s; it ends by %s.\n", set, ends);
+    fprintf(screen->out, "A setup token, set on %s; it ends by %s", set, ends);
+    if (token->masked != NULL) {
+        fputs("; ", screen->out);
+        masked_write(screen, token->masked);
+    }
+    fputs(".\n", screen->out);
 }
 
 static int set(struct cli *cli, struct kndl_error *err)

@@ -11,6 +11,8 @@
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "masked.h"
+#include "redaction_test.h"
 #include "secret_input.h"
 #include "verb.h"
 
@@ -47,6 +49,27 @@ static void write_variable(struct cli *cli, const V1(Variable) *variable, bool j
     write_flag(screen, variable->overridden, "overridden by the Repo's own");
     fputs("  ", screen->out);
     screen_ago(screen, variable->changed_at_ms, kndl_clock_wall_ms());
+    if (variable->masked != NULL) {
+        fputs("  ", screen->out);
+        masked_write(screen, variable->masked);
+    }
+    screen_color(screen, SCREEN_PLAIN);
+    fputc('\n', screen->out);
+}
+
+/* In JSON a line of its own, as the list's field. */
+static void write_git_tokens(const struct screen *screen, V1(Masked) *masked, bool json)
+{
+    V1(ListVariablesResponse) alone = KNDL__SECRETS__V1__LIST_VARIABLES_RESPONSE__INIT;
+
+    alone.git_tokens = masked;
+    if (json) {
+        print_json(screen, &alone.base);
+        return;
+    }
+    screen_color(screen, SCREEN_DIM);
+    fputs("git tokens of its Sandboxes: ", screen->out);
+    masked_write(screen, masked);
     screen_color(screen, SCREEN_PLAIN);
     fputc('\n', screen->out);
 }
@@ -78,6 +101,8 @@ static int show(struct cli *cli, const char *repo, bool json, struct kndl_error 
         write_variable(cli, response->variables[i], json);
     if (response->n_variables == 0 && !json)
         fprintf(stderr, "%s has no Variables.\n", response->repo_name);
+    if (response->git_tokens != NULL && response->git_tokens->count > 0)
+        write_git_tokens(&cli->screen, response->git_tokens, json);
     return 0;
 }
 
@@ -315,6 +340,8 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return run_shared(cli, args, err);
     if (args->count == 1)
         return show(cli, repo, args_has(args, "json"), err);
+    if (args->count == 2 && strcmp(what, "test") == 0)
+        return redaction_test(cli, repo, args_has(args, "json"), err);
     if (args->count == 2 && strcmp(what, "import") == 0)
         return import(cli, repo, args, err);
     if (args->count == 3 && strcmp(what, "set") == 0)
@@ -325,7 +352,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return link_shared(cli, repo, name, what[0] == 'l', err);
     return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                      "it goes: kndl vars REPO [set NAME | import | remove NAME | link NAME | "
-                     "unlink NAME]");
+                     "unlink NAME | test]");
 }
 
 static const struct arg_option options[] = {
@@ -337,13 +364,15 @@ static const struct arg_option options[] = {
 
 const struct verb verb_vars = {
     .name = "vars",
-    .usage = "REPO|shared [set NAME|import|remove NAME|link NAME|unlink NAME] [--sensitive] "
+    .usage = "REPO|shared [set NAME|import|remove NAME|link NAME|unlink NAME|test] [--sensitive] "
              "[--build] [--json]",
     .summary = "Variables in the environment of Sessions",
     .help =
         "set reads the value from standard input, import a .env file. A change applies to each\n"
         "Session at its next start or wake. shared: Variables that are linked to Repos; a "
         "Repo's own\nof the same name wins.\n\n"
+        "test sends a random value, none of yours, through what masks all that Sessions on the\n"
+        "Repo say, and shows what comes out; it fails if the value shows.\n\n"
         "A Sensitive value is masked wherever a Session shows it as it is, also JSON- or\n"
         "URL-encoded or wrapped by a terminal. Not found: one that was transformed (base64, a\n"
         "hash, cut in pieces), nor what Claude Code's own screen wraps with indentation. What a\n"

@@ -102,7 +102,7 @@ static const struct row rows[] = {
     {ROWS_OF(repo_access__v1__repo_access_internal_service),
      "repo_access",
      "ResolveRepo",
-     {"sessions", "secrets"}},
+     {"sessions", "secrets", "redactor"}},
     {ROWS_OF(repo_access__v1__repo_access_internal_service),
      "repo_access",
      "GetRepos",
@@ -116,6 +116,7 @@ static const struct row rows[] = {
      "MintGitToken",
      {"sessions"}},
 
+    {ROWS_OF(redactor__v1__redactor_service), "redactor", "*", {"api_gateway"}},
     {ROWS_OF(redactor__v1__redactor_internal_service), "redactor", "Mask", {"sessions"}},
     {ROWS_OF(redactor__v1__redactor_runner_service), "redactor", "Open", {RUNNER}},
     {ROWS_OF(redactor__v1__redactor_raw_service), "redactor", "Put", {RUNNER}},

@@ -76,6 +76,11 @@ static const struct kndl_public secrets[] = {
     {"GetSessionVariables", SESSION, PARTICIPANT, BOTH, 0},
 };
 
+/* It says how many values there are: for who may see their names. */
+static const struct kndl_public redactor[] = {
+    {"TestRedaction", REPO, PARTICIPANT, BOTH, CHANGES}, /* changes nothing, and costs */
+};
+
 static const struct kndl_public repo_access[] = {
     {"WhoAmI", NOTHING, MEMBER, BOTH, 0},
     {"ListRepos", SEEN, MEMBER, BOTH, 0},
@@ -136,6 +141,7 @@ static const struct kndl_public redactor_raw[] = {OF_RUNNER("Put")};
 EACH_METHOD_HAS_ITS_ROW(Sessions__V1__SessionsService, sessions);
 EACH_METHOD_HAS_ITS_ROW(Sessions__V1__RunnersService, runners);
 EACH_METHOD_HAS_ITS_ROW(Secrets__V1__SecretsService, secrets);
+EACH_METHOD_HAS_ITS_ROW(Redactor__V1__RedactorService, redactor);
 EACH_METHOD_HAS_ITS_ROW(RepoAccess__V1__RepoAccessService, repo_access);
 EACH_METHOD_HAS_ITS_ROW(Sessions__V1__SessionsRunnerService, sessions_runner);
 EACH_METHOD_HAS_ITS_ROW(Secrets__V1__SecretsRunnerService, secrets_runner);
@@ -151,6 +157,7 @@ const struct kndl_public_service kndl_public_services[] = {
     ROWS(sessions__v1__sessions_service, sessions),
     ROWS(sessions__v1__runners_service, runners),
     ROWS(secrets__v1__secrets_service, secrets),
+    ROWS(redactor__v1__redactor_service, redactor),
     ROWS(repo_access__v1__repo_access_service, repo_access),
     {NULL, NULL, 0},
 };

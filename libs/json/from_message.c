@@ -136,7 +136,7 @@ static void append_value(struct kndl_buf *out, const ProtobufCFieldDescriptor *f
         return;
     case PROTOBUF_C_TYPE_BYTES:
         kndl_buf_append_char(out, '"');
-        base64_append(out, bytes->data, bytes->len);
+        kndl_json_append_base64(out, kndl_slice(bytes->data, bytes->len));
         kndl_buf_append_char(out, '"');
         return;
     case PROTOBUF_C_TYPE_MESSAGE:

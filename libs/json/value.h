@@ -29,7 +29,6 @@ bool number_of(const struct kndl_value *value, struct number *ret_number);
 /* Standard or URL alphabet, padded or not; false if it is neither. `ret_data` has room for
  * strlen(text) bytes. */
 bool base64_decode(const char *text, uint8_t *ret_data, size_t *ret_size);
-void base64_append(struct kndl_buf *out, const uint8_t *data, size_t size);
 
 /* snake_case to lowerCamelCase, as protobuf makes JSON names; cut at 127 characters. */
 void camel_case(const char *name, char ret_camel[128]);

@@ -75,10 +75,12 @@ void kndl_json_append_string(struct kndl_buf *out, const char *text)
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void base64_append(struct kndl_buf *out, const uint8_t *data, size_t size)
+void kndl_json_append_base64(struct kndl_buf *out, struct kndl_slice bytes)
 {
-    for (size_t i = 0; i < size; i += 3) {
-        size_t left = size - i < 3 ? size - i : 3;
+    const uint8_t *data = (const uint8_t *)bytes.data;
+
+    for (size_t i = 0; i < bytes.size; i += 3) {
+        size_t left = bytes.size - i < 3 ? bytes.size - i : 3;
         uint32_t group = (uint32_t)data[i] << 16;
         char text[4];
 

@@ -1,8 +1,8 @@
 /*
  * redactor: raw in, masked out. It keeps nothing.
  *
- * Answers the services of kndl.redactor.v1: Mask for services, Open for Runners, and the raw
- * subjects of those that opened a stream at this copy.
+ * Answers the services of kndl.redactor.v1: TestRedaction for people, Mask for services, Open for
+ * Runners, and the raw subjects of those that opened a stream at this copy.
  */
 
 #include <pthread.h>
@@ -101,6 +101,7 @@ static const struct kndl_env env[] = {
 };
 
 static ProtobufCService *const *const answers[] = {
+    &redactor_service,
     &redactor_internal_service,
     &redactor_runner_service,
     NULL,

@@ -1,4 +1,4 @@
-/* Questions to secrets, masked batches to sessions, deltas to viewers. */
+/* Questions to secrets and repo-access, masked batches to sessions, deltas to viewers. */
 
 #include "peers.h"
 
@@ -12,6 +12,7 @@
 #include "kndl/log.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "kndl/service.h"
@@ -20,29 +21,33 @@
 #include "rpc.h"
 
 #define SECRETS(name) Kndl__Secrets__V1__##name
+#define ACCESS(name) Kndl__RepoAccess__V1__##name
 
 enum { STORED_WITHIN_MS = 10000 };
 
-static int make_masks(struct redactor *redactor, struct kndl_call *call,
+static int make_masks(struct redactor *redactor, struct kndl_call *call, const char *canary,
                       const SECRETS(GetMaskSetResponse) * resp, struct masks **ret_masks)
 {
     struct kndl_redact_value *values =
         kndl_arena_alloc(call->arena, (resp->n_values + 1) * sizeof *values);
     struct kndl_redact_set *set;
     struct kndl_error err = {0};
+    size_t count = resp->n_values;
 
     for (size_t i = 0; i < resp->n_values; i++)
         values[i] = (struct kndl_redact_value){
             .name = resp->values[i]->name,
             .value = kndl_slice_of(resp->values[i]->value),
         };
-    if (kndl_redact_set_new(values, resp->n_values, &set, &err) < 0) {
+    if (canary != NULL)
+        values[count++] = (struct kndl_redact_value){"canary", kndl_slice_of(canary), false};
+    if (kndl_redact_set_new(values, count, &set, &err) < 0) {
         kndl_log(KNDL_ERROR, "values cannot be masked, so nothing of them passes",
                  KNDL_STR("why", err.message));
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "the values to mask cannot be used");
     }
     *ret_masks = masks_new(set, resp->version, redactor->hits);
-    for (size_t i = 0; i < resp->n_values; i++)
+    for (size_t i = 0; canary == NULL && i < resp->n_values; i++)
         for (size_t j = 0; j < resp->values[i]->n_counted; j++) {
             const SECRETS(Counted) *counted = resp->values[i]->counted[j];
             const struct counted for_whom = {counted->id, counted->version, resp->repo_id};
@@ -85,7 +90,27 @@ int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const str
         *ret_masks = masks_ref(whose->known);
         return 0;
     }
-    return make_masks(redactor, call, resp, ret_masks);
+    return make_masks(redactor, call, whose->canary, resp, ret_masks);
+}
+
+int peers_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
+                       const char *name, int64_t *ret_id, const char **ret_name)
+{
+    ACCESS(ResolveRepoRequest) req = KNDL__REPO_ACCESS__V1__RESOLVE_REPO_REQUEST__INIT;
+    ACCESS(ResolveRepoResponse) * resp;
+
+    req.person_id = (char *)call->actor.id;
+    req.repo_id = repo_id;
+    req.name = (char *)(repo_id == 0 ? name : "");
+    if (KNDL_CALL(ACCESS, ResolveRepo,
+                  kndl__repo_access__v1__repo_access_internal_service__descriptor, bus, call, &req,
+                  &resp) < 0)
+        return -1;
+    if (resp->repo == NULL)
+        return kndl_fail(&call->err, KNDL_INTERNAL, "repo-access answered without a Repo");
+    *ret_id = resp->repo->id;
+    *ret_name = resp->repo->name;
+    return 0;
 }
 
 static void fill_hits(SECRETS(CountMaskedRequest__Hits) * hits, SECRETS(Counted) * counted,

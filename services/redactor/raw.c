@@ -10,10 +10,10 @@
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
-#include "kndl/redact_message.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/token.h"
+#include "masking.h"
 #include "masks.h"
 #include "peers.h"
 #include "rpc.h"
@@ -78,10 +78,9 @@ static void put_events(struct kndl_call *call, const V1(PutRequest) *req, struct
     uint8_t hash[KNDL_HASH_BYTES];
     int64_t began_us = kndl_clock_us();
 
-    for (size_t i = 0; i < req->n_events; i++) {
+    for (size_t i = 0; i < req->n_events; i++)
         end_block(redactor, call->session_id, req->events[i]);
-        kndl_redact_message(masks_set(masks), &req->events[i]->base, call->arena);
-    }
+    masking_events(masks, req->events, req->n_events, call->arena);
     kndl_hash(kndl_slice(req->mod_token.data, req->mod_token.len), hash);
     const struct masked_batch batch = {
         .runner_id = call->runner_id,
@@ -111,18 +110,9 @@ static void show(const char *session_id, Kndl__Event__V1__Delta **deltas, size_t
 static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req, struct masks *masks)
 {
     struct redactor *redactor = call->state;
-    static char empty[] = "";
 
-    /* Whatever else a delta says is masked as whole texts; its text is a piece of its block. */
-    for (size_t i = 0; i < req->n_deltas; i++) {
-        char *text = req->deltas[i]->text;
-
-        req->deltas[i]->text = empty;
-        kndl_redact_message(masks_set(masks), &req->deltas[i]->base, call->arena);
-        req->deltas[i]->text = text;
-    }
-    blocks_feed(redactor->blocks, call->session_id, masks, req->deltas, req->n_deltas, call->arena,
-                show, redactor);
+    masking_deltas(redactor->blocks, call->session_id, masks, req->deltas, req->n_deltas,
+                   call->arena, show, redactor);
     if (blocks_are_holding(redactor->blocks, call->session_id))
         call->wake = &expire_task;
 }

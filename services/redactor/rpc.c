@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
-#include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
+#include "masking.h"
 #include "masks.h"
 #include "peers.h"
 #include "sets.h"
@@ -33,12 +32,7 @@ static int mask(struct kndl_call *call, const V1(MaskRequest) *req, V1(MaskRespo
         return -1;
     resp->texts = kndl_arena_alloc(call->arena, (req->n_texts + 1) * sizeof(*resp->texts));
     resp->n_texts = req->n_texts;
-    for (size_t i = 0; i < req->n_texts; i++) {
-        KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
-
-        kndl_redact_text(masks_set(masks), kndl_slice_of(req->texts[i]), &out);
-        resp->texts[i] = kndl_arena_copy(call->arena, kndl_buf_text(&out));
-    }
+    masking_texts(masks, req->texts, req->n_texts, call->arena, resp->texts);
     return 0;
 }
 

@@ -20,6 +20,7 @@ struct redactor {
 extern ProtobufCService *const redactor_internal_service;
 extern ProtobufCService *const redactor_runner_service;
 extern ProtobufCService *const redactor_raw_service; /* raw.c */
+extern ProtobufCService *const redactor_service;     /* trial.c */
 
 /* Lets go what blocks have held too long. */
 extern const struct kndl_task expire_task;

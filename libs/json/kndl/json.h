@@ -65,6 +65,8 @@ void kndl_json_dump(const struct kndl_value *value, struct kndl_buf *out);
 
 /* Writing: appends a quoted, escaped string. Objects are written by hand around it. */
 void kndl_json_append_string(struct kndl_buf *out, const char *text);
+/* Bytes as protobuf's JSON has them: base64, padded, without quotes. */
+void kndl_json_append_base64(struct kndl_buf *out, struct kndl_slice bytes);
 
 /*
  * protobuf's canonical JSON, by descriptor (field names in lowerCamelCase, 64-bit numbers as

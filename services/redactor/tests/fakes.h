@@ -15,11 +15,12 @@ struct kndl_bus {
     const char *values[4];
     int64_t version;
     unsigned asked;
-    unsigned sets;     /* that it had to send */
-    unsigned reports;  /* of hits, answered or not */
-    int64_t reported;  /* the number of the newest */
-    int64_t counts[2]; /* of the first value, and of the others */
-    bool loses_answer; /* it counts, and nobody hears of it */
+    unsigned sets;       /* that it had to send */
+    unsigned reports;    /* of hits, answered or not */
+    int64_t reported;    /* the number of the newest */
+    int64_t counts[2];   /* of the first value, and of the others */
+    bool loses_answer;   /* it counts, and nobody hears of it */
+    bool forgets_canary; /* a set lacks the value that is tested with */
 
     /* sessions */
     enum kndl_code sessions_code;
