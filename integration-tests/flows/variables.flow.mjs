@@ -108,6 +108,41 @@ test('BU-10, RD-01: they reach the Sandbox, and are stars in Events and in the C
   assert.doesNotMatch(pem, /canary/);
 });
 
+const listed = async (name) => (await kndl.json('vars', 'demo/hello')).find((variable) => variable.name === name);
+const countOf = async (name) => Number((await listed(name)).masked.count ?? 0);
+
+test('RD-01: how often each was masked is counted, and shown where the name is', async () => {
+  const before = await until('SECRET was counted', async () => await countOf('SECRET'));
+  await inside(session, 'printenv SECRET SECRET');
+  // The Event of the call's output has it twice. What Claude says of it may have it, too.
+  await until('it is counted again', async () => (await countOf('SECRET')) >= before + 2);
+  const { masked } = await listed('SECRET');
+  assert.ok(Math.abs(Number(masked.lastAtMs) - Date.now()) < 120 * 1000, masked.lastAtMs);
+  assert.equal((await listed('SHOWN')).masked, undefined);
+  assert.match(await kndl.ok('vars', 'demo/hello'), /^SECRET {2}Sensitive .* masked \d+ times, last \d+ s ago$/m);
+  assert.match(await kndl.ok('vars', 'shared'), /^SHARED {2}Sensitive {2}Shared .* masked \d+ times?, last/m);
+});
+
+test('RD-01, RD-03, RD-07: redaction is tested with a random value, of which nothing stays', async () => {
+  const before = await kndl.json('events', session);
+  const [result] = lines(await kndl.ok('vars', 'demo/hello', 'test', '--json'));
+  const wanted = result.trials.filter((trial) => !trial.knownLimit);
+  assert.ok(wanted.length >= 50);
+  assert.ok(wanted.every((trial) => trial.masked && trial.text.includes('*******')), JSON.stringify(wanted));
+  assert.deepEqual([...new Set(result.trials.filter((trial) => trial.knownLimit).map((trial) => trial.spelling))].sort(),
+    ['SPELLING_BASE64', 'SPELLING_INDENTED']);
+  assert.ok(result.trials.every((trial) => !trial.knownLimit || !trial.masked));
+  // SECRET, REPLACED, ANTHROPIC_API_KEY, PEM, SHARED, and whose test it is their setup token.
+  assert.equal(Number(result.valueCount), 6);
+  const words = await kndl.ok('vars', 'demo/hello', 'test');
+  assert.match(words, /^tool output +masked .*\*{20}/m);
+  assert.match(words, /Known not to be found: base64, wrapped with indentation/);
+  assert.deepEqual(await kndl.json('events', session), before);
+  const foreign = await kndl.browse(await kndl.signIn('grace'), 'kndl.redactor.v1.RedactorService/TestRedaction',
+    { repoName: 'demo/notes' });
+  assert.equal(foreign.status, 404);
+});
+
 test('RD-01: a prompt that names one is masked, too', async () => {
   await kndl.ok('prompt', session, `the value is ${SECRET}`, '--wait');
   const prompts = (await kndl.json('events', session)).filter((event) => event.prompt);
@@ -132,7 +167,8 @@ test('RD-02: a change applies at the next wake; what it replaced stays masked un
   CANARIES.NEXT = next;
   await vars(['demo/hello', 'set', 'REPLACED', '--sensitive'], next);
   assert.equal(await changed(), true);
-  assert.match(await kndl.ok('show', session), /applies at its next wake/);
+  assert.match(await kndl.ok('show', session), /applies at its next wake:\n {2}REPLACED replaced\n/);
+  assert.equal(await countOf('REPLACED'), 0); // a new value begins at 0
   // The old one is still in the Sandbox, and the new one may be typed or fetched by other ways.
   const half = Math.floor(next.length / 2);
   const seen = await inside(session,

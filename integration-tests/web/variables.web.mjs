@@ -104,7 +104,34 @@ test('RD-01: stars in the page, and a change that waits for the next wake', asyn
   const done = await kndl.cli(['vars', 'demo/hello', 'set', 'DB'], { input: 'elsewhere' });
   assert.equal(done.code, 0, done.stderr);
   await ada.page.reload();
-  await ada.page.getByText('applies at its next wake').waitFor();
+  await ada.page.getByText('applies at its next wake: DB added').waitFor();
+});
+
+test('RD-01: how often a value was masked stands beside it', async () => {
+  await until('it was counted', async () => {
+    const list = await kndl.json('vars', 'demo/hello');
+    return Number(list.find((variable) => variable.name === 'TOKEN').masked.count ?? 0) > 0;
+  });
+  await ada.page.goto('/variables');
+  await chooseRepo(ada);
+  await row('TOKEN').getByText(/masked (once|\d+ times), last now/).waitFor();
+  await row('WEAK').getByText('not masked yet').waitFor();
+  assert.equal(await row('THREE=4').getByText('masked').count(), 0);
+});
+
+test('RD-01, RD-03, RD-07: redaction is tested, and what came out is shown', async () => {
+  const redaction = ada.page.getByRole('region', { name: 'Redaction of demo/hello' });
+  await redaction.getByRole('button', { name: 'Test redaction' }).click();
+  await redaction.getByText('Masked everywhere.').waitFor();
+  const sinks = redaction.getByRole('list', { name: 'What came out' }).getByRole('listitem');
+  assert.ok((await sinks.count()) >= 13);
+  const output = sinks.filter({ hasText: 'Tool output' });
+  await output.getByText('Tool output').click();
+  await output.getByText(/^it is \*{20,} here$/).first().waitFor();
+  await output.getByText('base64: not found, as known').waitFor();
+  await redaction.getByText(/Known not to be found: base64, wrapped with indentation/).waitFor();
+  await ada.checkLayout();
+  await ada.screenshot('variables-tested');
 });
 
 test('CR-06: the value never came back to the browser', async () => {
@@ -120,6 +147,10 @@ test('on a phone nothing is too small or too wide, in the dark', async () => {
   await phone.page.getByRole('region', { name: 'Shared variables' }).waitFor();
   await chooseRepo(phone);
   await phone.page.getByRole('list', { name: 'Variables', exact: true }).waitFor();
+  const redaction = phone.page.getByRole('region', { name: 'Redaction of demo/hello' });
+  await redaction.getByRole('button', { name: 'Test redaction' }).click();
+  await redaction.getByText('Masked everywhere.').waitFor();
+  await redaction.getByText('Tool output').click();
   await phone.checkLayout();
   await phone.screenshot('variables-phone');
   assert.deepEqual(phone.complaints, []);

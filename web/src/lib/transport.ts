@@ -2,6 +2,7 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 
+import { RedactorService } from '@/gen/kndl/redactor/v1/redactor_service_pb'
 import { RepoAccessService } from '@/gen/kndl/repo_access/v1/repo_access_service_pb'
 import { SecretsService } from '@/gen/kndl/secrets/v1/secrets_service_pb'
 import { RunnersService } from '@/gen/kndl/sessions/v1/runners_service_pb'
@@ -16,6 +17,7 @@ const transport = createConnectTransport({
 export const sessions = createClient(SessionsService, transport)
 export const runners = createClient(RunnersService, transport)
 export const secrets = createClient(SecretsService, transport)
+export const redactor = createClient(RedactorService, transport)
 export const repoAccess = createClient(RepoAccessService, transport)
 
 // What a person reads when a call failed.

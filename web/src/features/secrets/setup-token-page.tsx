@@ -1,5 +1,6 @@
 import { useState } from 'react'
 
+import { maskedText } from './masked'
 import { useRemoveSetupToken, useSetSetupToken, useSetupToken } from './api/setup-token'
 import { sentence } from '@/lib/transport'
 import { fullTime } from '@/lib/time'
@@ -29,7 +30,8 @@ export function SetupTokenPage() {
           <div>
             <p className="font-medium">A token is set</p>
             <p className="text-sm text-muted">
-              since {fullTime(token.data.setAtMs)}; it ends about {fullTime(token.data.expiresAtMs)}
+              since {fullTime(token.data.setAtMs)}; it ends about {fullTime(token.data.expiresAtMs)};{' '}
+              {maskedText(token.data.masked)}
             </p>
           </div>
           <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>

@@ -3,6 +3,8 @@ import type { ReactNode } from 'react'
 import type { Variable } from '@/gen/kndl/secrets/v1/variable_pb'
 import { ago } from '@/lib/time'
 
+import { maskedText } from './masked'
+
 export function VariableRow({ variable, children }: { variable: Variable; children?: ReactNode }) {
   return (
     <li className="flex flex-col gap-2 p-3">
@@ -18,6 +20,7 @@ export function VariableRow({ variable, children }: { variable: Variable; childr
             variable.sharedId === '' ? '' : 'Shared',
             variable.overridden ? 'the Repo’s own wins' : '',
             `set ${ago(variable.changedAtMs)}`,
+            maskedText(variable.masked),
           ]
             .filter((part) => part !== '')
             .join(', ')}

@@ -9,6 +9,8 @@ import { Page } from '@/ui/page'
 
 import { useRemoveVariable, useRepos, useSetVariables, useVariables } from './api/variables'
 import { parseDotenv } from './dotenv'
+import { maskedText } from './masked'
+import { RedactionTest } from './redaction-test'
 import { SharedVariables } from './shared-variables'
 import { Area, Check, Limits, VariableForm, Warnings } from './variable-form'
 import { VariableRow } from './variable-row'
@@ -56,10 +58,10 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
     <section className="flex flex-col gap-3" aria-label={`Variables of ${name}`}>
       {variables.isPending && <Loading what="the Variables" />}
       {variables.isError && <ErrorText retry={() => void variables.refetch()}>{sentence(variables.error)}</ErrorText>}
-      {variables.data?.length === 0 && <p className="text-sm text-muted">{name} has no Variables yet.</p>}
-      {variables.data !== undefined && variables.data.length > 0 && (
+      {variables.data?.variables.length === 0 && <p className="text-sm text-muted">{name} has no Variables yet.</p>}
+      {variables.data !== undefined && variables.data.variables.length > 0 && (
         <ul aria-label="Variables" className="divide-y divide-line rounded-lg border border-line bg-panel">
-          {variables.data.map((variable) => (
+          {variables.data.variables.map((variable) => (
             <VariableRow key={`${variable.name} ${variable.sharedId}`} variable={variable}>
               {variable.sharedId === '' && (
                 <Confirm
@@ -74,6 +76,9 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
         </ul>
       )}
       {remove.isError && <ErrorText>{sentence(remove.error)}</ErrorText>}
+      {variables.data?.gitTokens !== undefined && variables.data.gitTokens.count > 0n && (
+        <p className="text-sm text-muted">git tokens of its Sandboxes: {maskedText(variables.data.gitTokens)}</p>
+      )}
       <VariableForm
         busy={set.isPending}
         error={set.isError ? sentence(set.error) : null}
@@ -81,6 +86,7 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
       />
       {set.data !== undefined && <Warnings warnings={set.data.warnings} />}
       <Paste repoId={repoId} />
+      <RedactionTest repoId={repoId} name={name} />
     </section>
   )
 }

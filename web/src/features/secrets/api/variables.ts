@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { reposQuery } from '@/lib/repos'
 import { newRequestId } from '@/lib/request-id'
-import { secrets } from '@/lib/transport'
+import { redactor, secrets } from '@/lib/transport'
 
 export interface Edit {
   name: string
@@ -17,12 +17,18 @@ export function useRepos() {
   return useQuery({ ...reposQuery, select: ({ repos }) => repos })
 }
 
-// The Repo's own first, then Shared ones linked to it. Never a Sensitive value.
+// The Repo's own first, then Shared ones linked to it. Never a Sensitive value. Counts rise while
+// Sessions run.
 export function useVariables(repoId: bigint) {
   return useQuery({
     queryKey: [...key, 'repo', String(repoId)],
-    queryFn: async () => (await secrets.listVariables({ repoId })).variables,
+    queryFn: () => secrets.listVariables({ repoId }),
+    refetchInterval: 30_000,
   })
+}
+
+export function useTestRedaction(repoId: bigint) {
+  return useMutation({ mutationFn: () => redactor.testRedaction({ repoId }), gcTime: 0 })
 }
 
 export function useSharedVariables() {
