@@ -1,0 +1,166 @@
+/*
+ * The figures of the rate limits: so many are let through at once, what comes after them is
+ * answered 429 with a sentence and Retry-After, and it refills as fast as it says and no faster.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "kndl/clock.h"
+#include "kndl/mem.h"
+
+#define REPO_ACCESS "/kndl.repo_access.v1.RepoAccessService/"
+#define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
+
+#define HOUR_MS (INT64_C(60) * 60 * 1000)
+
+static bool answer(const struct fake_request *request, struct kndl_buf *out, struct kndl_error *err)
+{
+    (void)request;
+    (void)out;
+    (void)err;
+    return true; /* with nothing in it */
+}
+
+static int set_up(void **state)
+{
+    *state = kndl_new0(struct fixture);
+    fixture_start(*state, answer);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_stop(*state);
+    free(*state);
+    return 0;
+}
+
+enum by { BY_NOBODY, BY_BROWSER, BY_CLI, BY_UPGRADE };
+
+struct figure {
+    const char *path;
+    enum by by;
+    const char *body;
+    int at_once;
+    int64_t in_an_hour;
+    const char *sentence;
+};
+
+static int ask(struct fixture *f, const struct figure *figure, struct kndl_buf *head,
+               struct kndl_buf *body)
+{
+    struct ask_options options = {.path = figure->path, .body = kndl_slice_of(figure->body)};
+
+    if (figure->by == BY_CLI)
+        options.bearer = fixture_cli_token;
+    if (figure->by == BY_BROWSER)
+        options.cookie = fixture_web_token;
+    if (figure->by == BY_BROWSER || figure->by == BY_UPGRADE)
+        options.origin = "own";
+    if (figure->by == BY_UPGRADE) {
+        options.method = "GET";
+        options.extra = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+    }
+    kndl_buf_clear(head);
+    kndl_buf_clear(body);
+    return fixture_ask(f, &options, head, body);
+}
+
+/* How many are let through before the first that is not. */
+static int count(struct fixture *f, const struct figure *figure, int most, struct kndl_buf *head,
+                 struct kndl_buf *body)
+{
+    int let = 0;
+
+    while (let < most && ask(f, figure, head, body) != 429)
+        let++;
+    return let;
+}
+
+static void check(struct fixture *f, const struct figure *figure)
+{
+    BUF head = {0};
+    BUF body = {0};
+    BUF expected = {0};
+    int64_t began_ms = kndl_clock_ms();
+    int let = count(f, figure, 20 * figure->at_once, &head, &body);
+    int64_t gained = (kndl_clock_ms() - began_ms) * figure->in_an_hour / HOUR_MS + 1;
+
+    assert_in_range(let, figure->at_once, figure->at_once + gained);
+    kndl_buf_printf(&expected, "{\"code\":\"resource_exhausted\",\"message\":\"%s\"}",
+                    figure->sentence);
+    assert_string_equal(body.data, expected.data);
+    assert_non_null(strstr(head.data, "\r\nRetry-After: "));
+
+    /* Three more after the time that three take, besides what the asking itself takes. */
+    began_ms = kndl_clock_ms();
+    fixture_shift(f, 3 * HOUR_MS / figure->in_an_hour + 1);
+    let = count(f, figure, 20 * figure->at_once, &head, &body);
+    gained = (kndl_clock_ms() - began_ms) * figure->in_an_hour / HOUR_MS + 1;
+    assert_in_range(let, 3, gained);
+    fixture_shift(f, 24 * HOUR_MS); /* for the next one */
+}
+
+static void sign_ins_are_10_a_minute(void **state)
+{
+    static const char sentence[] = "too many sign-ins from here; wait a minute";
+
+    check(*state,
+          &(struct figure){"/auth/device", BY_NOBODY, "{\"machine\":\"m\"}", 10, 600, sentence});
+    check(*state, &(struct figure){"/auth/dev", BY_NOBODY, "{\"login\":\"ada\",\"client\":\"cli\"}",
+                                   10, 600, sentence});
+    check(*state, &(struct figure){"/auth/device/token", BY_NOBODY, "{\"deviceCode\":\"x\"}", 60,
+                                   3600, sentence});
+}
+
+static void commands_are_30_a_second(void **state)
+{
+    check(*state, &(struct figure){"/kndl.sessions.v1.SessionsService/SendPrompt", BY_BROWSER, "{}",
+                                   60, 30 * 3600, "too many requests; wait a moment"});
+}
+
+static void sockets_are_10_a_second(void **state)
+{
+    check(*state, &(struct figure){"/socket", BY_UPGRADE, "", 20, 10 * 3600,
+                                   "too many sockets at once; wait a moment"});
+}
+
+static void invites_are_20_an_hour(void **state)
+{
+    check(*state, &(struct figure){REPO_ACCESS "InviteMember", BY_BROWSER, "{}", 20, 20,
+                                   "20 Invites an hour; wait a while"});
+}
+
+static void short_codes_are_20_a_minute(void **state)
+{
+    check(*state, &(struct figure){REPO_ACCESS "FindDevice", BY_BROWSER, "{}", 20, 20 * 60,
+                                   "too many codes; wait a minute"});
+}
+
+static void confirmations_are_10_a_minute(void **state)
+{
+    check(*state, &(struct figure){REPO_ACCESS "BeginConfirmation", BY_CLI, "{}", 10, 10 * 60,
+                                   "too many confirmations; wait a minute"});
+}
+
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_GATEWAY(sign_ins_are_10_a_minute),    WITH_GATEWAY(commands_are_30_a_second),
+        WITH_GATEWAY(sockets_are_10_a_second),     WITH_GATEWAY(invites_are_20_an_hour),
+        WITH_GATEWAY(short_codes_are_20_a_minute), WITH_GATEWAY(confirmations_are_10_a_minute),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
