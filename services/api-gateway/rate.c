@@ -12,29 +12,26 @@
 
 enum { SETS = 4096, WAYS = 4 };
 
-/* Thousandths of a token, so that slow refills count. */
+/* A level counts in what one of an hour gains in a ms, so that no refill is rounded away however
+ * often it is looked at. */
+enum { TOKEN = 3600 * 1000 };
+
 static const struct {
-    int64_t most;   /* thousandths */
-    int64_t per_ms; /* thousandths gained in a ms, times 1000 */
+    int64_t most; /* at once */
+    int64_t in_an_hour;
 } table[] = {
-    [RATE_SIGN_IN] = {10 * 1000, 10 * 1000 * 1000 / 60000},
-    [RATE_RETURN] = {30 * 1000, 30 * 1000 * 1000 / 60000},
-    [RATE_POLL] = {60 * 1000, 60 * 1000 * 1000 / 60000},
-    [RATE_BAD_TOKEN] = {20 * 1000, 20 * 1000 * 1000 / 60000},
-    [RATE_COMMAND] = {60 * 1000, 30 * 1000},
-    [RATE_COMMAND_ADDRESS] = {600 * 1000, 300 * 1000},
-    [RATE_READ] = {400 * 1000, 200 * 1000},
-    [RATE_INVITE] = {20 * 1000, 20 * 1000 * 1000 / 3600000},
-    [RATE_GUESS] = {20 * 1000, 20 * 1000 * 1000 / 60000},
-    [RATE_CONFIRM] = {10 * 1000, 10 * 1000 * 1000 / 60000},
-    [RATE_SOCKET] = {20 * 1000, 10 * 1000},
-    [RATE_SOCKET_ADDRESS] = {20 * 1000, 10 * 1000},
+    [RATE_SIGN_IN] = {10, 10 * 60},   [RATE_RETURN] = {30, 30 * 60},
+    [RATE_POLL] = {60, 60 * 60},      [RATE_BAD_TOKEN] = {20, 20 * 60},
+    [RATE_COMMAND] = {60, 30 * 3600}, [RATE_COMMAND_ADDRESS] = {600, 300 * 3600},
+    [RATE_READ] = {400, 200 * 3600},  [RATE_INVITE] = {20, 20},
+    [RATE_GUESS] = {20, 20 * 60},     [RATE_CONFIRM] = {10, 10 * 60},
+    [RATE_SOCKET] = {20, 10 * 3600},  [RATE_SOCKET_ADDRESS] = {20, 10 * 3600},
 };
 
 struct bucket {
     uint64_t key; /* 0: free */
     enum rate rate;
-    int64_t level; /* thousandths */
+    int64_t level;
     int64_t at_ms;
 };
 
@@ -86,11 +83,16 @@ static uint64_t key_of(const struct rates *rates, enum rate rate, const char *wh
     return key == 0 ? 1 : key;
 }
 
+static int64_t most_of(enum rate rate)
+{
+    return table[rate].most * TOKEN;
+}
+
 static int64_t level_now(const struct bucket *bucket, int64_t now_ms)
 {
-    int64_t level = bucket->level + (now_ms - bucket->at_ms) * table[bucket->rate].per_ms / 1000;
+    int64_t level = bucket->level + (now_ms - bucket->at_ms) * table[bucket->rate].in_an_hour;
 
-    return level < table[bucket->rate].most ? level : table[bucket->rate].most;
+    return level < most_of(bucket->rate) ? level : most_of(bucket->rate);
 }
 
 static struct bucket *find(struct rates *rates, enum rate rate, uint64_t key, int64_t now_ms)
@@ -102,11 +104,11 @@ static struct bucket *find(struct rates *rates, enum rate rate, uint64_t key, in
         if (set[i].key == key)
             return &set[i];
         if (idlest->key != 0 &&
-            (set[i].key == 0 || table[set[i].rate].most - level_now(&set[i], now_ms) <
-                                    table[idlest->rate].most - level_now(idlest, now_ms)))
+            (set[i].key == 0 || most_of(set[i].rate) - level_now(&set[i], now_ms) <
+                                    most_of(idlest->rate) - level_now(idlest, now_ms)))
             idlest = &set[i];
     }
-    *idlest = (struct bucket){key, rate, table[rate].most, now_ms};
+    *idlest = (struct bucket){key, rate, most_of(rate), now_ms};
     return idlest;
 }
 
@@ -118,9 +120,9 @@ bool rate_take(struct gateway *gateway, enum rate rate, const char *who)
 
     bucket->level = level_now(bucket, now_ms);
     bucket->at_ms = now_ms;
-    if (bucket->level < 1000)
+    if (bucket->level < TOKEN)
         return false;
-    bucket->level -= 1000;
+    bucket->level -= TOKEN;
     return true;
 }
 
