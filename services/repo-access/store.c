@@ -208,12 +208,15 @@ int store_use_credential(struct store *store, const uint8_t hash[KNDL_HASH_BYTES
                          int64_t now_ms, int64_t idle_ms, struct kndl_arena *arena,
                          struct holder *ret_holder, struct kndl_error *err)
 {
+    static const uint8_t nobodys[KNDL_HASH_BYTES];
     struct kndl_rows rows;
 
     if (kndl_db_exec(store->db, "find_credential", arena, &rows, err, store_hash(hash),
                      kndl_db_text(kind), kndl_db_i64(now_ms)) < 0)
         return -1;
-    if (rows.count == 0 || !kndl_hash_equal(kndl_row_bytes(&rows, 0, 8).data, hash))
+    /* The same work for what is unknown. */
+    const uint8_t *kept = rows.count == 0 ? nobodys : kndl_row_bytes(&rows, 0, 8).data;
+    if (!kndl_hash_equal(kept, hash) || rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "no such credential");
     if (now_ms - kndl_row_ms(&rows, 0, 6) >= TOUCH_MS &&
         kndl_db_exec(store->db, "touch_credential", NULL, NULL, err, store_hash(hash),

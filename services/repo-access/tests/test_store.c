@@ -243,6 +243,38 @@ static void cr_05_a_credential_is_known_by_its_hash_and_kind_alone(void **state)
     assert_string_equal(f->err.message, wrong_kind.message);
 }
 
+/* ---- the path of a look-up; the linker puts this in front of the comparison ---- */
+
+static int compared;
+bool __real_kndl_hash_equal(const uint8_t a[KNDL_HASH_BYTES], const uint8_t b[KNDL_HASH_BYTES]);
+bool __wrap_kndl_hash_equal(const uint8_t a[KNDL_HASH_BYTES], const uint8_t b[KNDL_HASH_BYTES]);
+
+bool __wrap_kndl_hash_equal(const uint8_t a[KNDL_HASH_BYTES], const uint8_t b[KNDL_HASH_BYTES])
+{
+    compared++;
+    return __real_kndl_hash_equal(a, b);
+}
+
+/* Whatever is brought, one row is asked for by its whole hash and one comparison in constant time
+ * is made, so that nothing depends on how much of it is right. */
+static void faults_35_a_token_is_looked_up_by_its_hash_and_compared_once_known_or_not(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(dev_login(f, "ada", KIND(CLI)));
+    compared = 0;
+    assert_true(authenticate(f, KIND(CLI)));
+    assert_int_equal(compared, 1);
+    for (size_t at = 0; at < KNDL_HASH_BYTES; at += KNDL_HASH_BYTES - 1) { /* the first, the last */
+        f->hash[at] ^= 1;
+        compared = 0;
+        assert_false(authenticate(f, KIND(CLI)));
+        assert_int_equal(compared, 1);
+        f->hash[at] ^= 1;
+    }
+    assert_true(authenticate(f, KIND(CLI)));
+}
+
 static void a_credential_ends_30_days_after_its_last_use_and_90_after_its_making(void **state)
 {
     struct fixture *f = *state;
@@ -472,6 +504,7 @@ int main(void)
         TEST(ac_04_dev_login_is_refused_where_it_is_off_or_the_hub_is_public),
         TEST(who_github_does_not_know_does_not_come_in),
         TEST(cr_05_a_credential_is_known_by_its_hash_and_kind_alone),
+        TEST(faults_35_a_token_is_looked_up_by_its_hash_and_compared_once_known_or_not),
         TEST(a_credential_ends_30_days_after_its_last_use_and_90_after_its_making),
         TEST(signing_out_ends_ones_own_credential_alone),
         TEST(ac_05_a_person_sees_the_repos_on_which_github_calls_them_collaborator),
