@@ -99,12 +99,18 @@ test('CR-06: a removed Runner is refused by every service at once, and cut off w
   const mintGit = () => wire.ask(`${rpc}.sessions.v1.SessionsRunnerService.MintGitToken`, inbox, message(1));
   const variables = () =>
     wire.ask(`${rpc}.secrets.v1.SecretsRunnerService.FetchVariables`, inbox, message(run));
+  // An empty PutRequest {run} at the copy of redactor that has the Session's stream.
+  const instance = /"message":"the service runs".*?"instance":"([^"]+)"/
+    .exec(fs.readFileSync(path.join(kndl.dir, 'log/redactor.log'), 'utf8'))[1];
+  const put = () => wire.ask(`kndl.raw.${instance}.${runner}.${id}`, inbox, Buffer.from([0x08, run]));
+  assert.doesNotMatch(await put(), /Nats-Service-Error/);
   assert.doesNotMatch(await mintGit(), /Nats-Service-Error/);
   assert.doesNotMatch(await variables(), /Nats-Service-Error/);
 
   assert.equal((await administer('RemoveRunner', { runnerId: runner })).status, 200);
   assert.equal((await askCredential(token, newNkey().userPublic)).status, 401);
   assert.match(await mintGit(), /Nats-Service-Error-Code: ?5/);
+  await until('redactor has dropped its stream', async () => /Nats-Service-Error/.test(await put()));
   await until('secrets refuses it', async () => /Nats-Service-Error-Code/.test(await variables()));
   assert.match(await wire.end(), /Expired/);
   await assert.rejects(connect(thief), /Expired|Authorization|CLOSED/);

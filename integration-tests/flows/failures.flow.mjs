@@ -2,6 +2,7 @@
 // to do, and Retry works once the cause is gone. docs/failures.md has a row for each.
 
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -152,4 +153,80 @@ test('output that nobody can mask waits, says so, and comes once it can be maske
   assert.match(said, /The first half is here\..*And this is the second half\./s);
   assert.equal((await show(session)).reason, before.reason);
   await kndl.ok('prompt', session, 'say it-works', '--wait');
+});
+
+const textsOf = (events) => events.filter((event) => event.text).map((event) => event.text.text);
+
+// Another copy of a service: its program with its environment, as it runs.
+async function startCopy(name) {
+  const { pid } = (await kndl.programs()).get(name);
+  const env = Object.fromEntries(fs.readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+    .filter((entry) => entry.includes('=')).map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+  const child = spawn(fs.readlinkSync(`/proc/${pid}/exe`), [], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (text) => { said += text; });
+  await until('the copy runs', () => said.includes('the service runs'));
+  return child;
+}
+
+test('a redactor that hangs is left for another copy, and nothing is lost or comes twice', async () => {
+  const session = await create('demo/hello');
+  await reaches(session, 'STATE_ACTIVE');
+  await kndl.ok('prompt', session, 'please hold');
+  await until('the first half is held', async () => (await kndl.anthropic.held()) > 0);
+  const first = (await kndl.programs()).get('redactor').pid;
+  const second = await startCopy('redactor');
+  try {
+    process.kill(first, 'SIGSTOP');
+    await kndl.anthropic.release();
+    await until('the Turn ended', async () =>
+      (await kndl.json('events', session)).some((event) => event.turnEnded));
+
+    // Both: then it waits and says so.
+    process.kill(second.pid, 'SIGSTOP');
+    process.kill(first, 'SIGCONT');
+    await until('a prompt is taken', async () => (await kndl.cli(['prompt', session, 'say one-more'])).code === 0);
+    process.kill(first, 'SIGSTOP');
+    await reaches(session, 'STATE_ACTIVE', 'output_waits');
+  } finally {
+    process.kill(first, 'SIGCONT');
+    second.kill('SIGKILL');
+  }
+  await until('both Turns ended', async () =>
+    (await kndl.json('events', session)).filter((event) => event.turnEnded).length === 2);
+  const events = await kndl.json('events', session);
+  const texts = textsOf(events);
+  assert.match(texts.join(''), /The first half is here\..*And this is the second half\./s);
+  assert.equal(texts.filter((text) => text.includes('one-more')).length, 1);
+  assert.deepEqual(events.map((event) => Number(event.seq)), events.map((_, n) => n + 1));
+});
+
+test('a Runner without room for Events keeps them in the Sandbox, says so, and shows them later', async () => {
+  const session = await create('demo/hello');
+  const { run } = await reaches(session, 'STATE_ACTIVE');
+  await until('it may sleep', async () => (await kndl.cli(['sleep', session])).code === 0);
+  await reaches(session, 'STATE_ASLEEP');
+  // The next run's Events have a disk of their own, and a small one.
+  const spool = path.join(kndl.facts.run_dir, 'runner/sessions', session, `spool-${Number(run) + 1}`);
+  fs.mkdirSync(spool, { mode: 0o700 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k,mode=700', 'tmpfs', spool]);
+  try {
+    await kndl.ok('wake', session);
+    await reaches(session, 'STATE_ACTIVE');
+    const long = `long-${'x'.repeat(20 * 1000)}`;
+    await kndl.ok('prompt', session, `say ${long}`);
+    const full = await reaches(session, 'STATE_ACTIVE', 'spool_full');
+    assert.match(full.reason, /waits in the Sandbox.*Nothing is lost\.$/);
+    execFileSync('mount', ['-o', 'remount,size=16m', spool]);
+    await until('the Turn ended', async () =>
+      (await kndl.json('events', session)).some((event) => event.turnEnded), 120 * 1000);
+    const events = await kndl.json('events', session);
+    assert.equal(textsOf(events).filter((text) => text.includes(long)).length, 1);
+    assert.ok(events.some((event) => event.note?.noteCode === 'spool_was_full'));
+    assert.notEqual((await show(session)).reasonCode, 'spool_full');
+  } finally {
+    await until('it may sleep', async () => (await kndl.cli(['sleep', session])).code === 0);
+    await reaches(session, 'STATE_ASLEEP');
+    execFileSync('umount', ['-l', spool]);
+  }
 });

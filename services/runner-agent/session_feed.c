@@ -90,6 +90,7 @@ struct waiting_batch {
     struct session *session;
     struct relay_held *held;
     uint64_t next;
+    bool is_written; /* some of it is an Event */
     int64_t received_us;
 };
 
@@ -113,7 +114,8 @@ static void batch_spooled(void *data, const struct kndl_error *err)
         session_tell_waits(session);
         return;
     }
-    if (session->was_full) {
+    /* What leaves no Event finds room in a full spool, too. */
+    if (session->was_full && waiting.is_written) {
         session->was_full = false;
         session_tell_waits(session);
         session_note(session, "spool_was_full",
@@ -186,7 +188,8 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
         take_news(session, &news);
     }
     stamp(session, events, event_count);
-    *waiting = (struct waiting_batch){session, held, batch->first + count, received_us};
+    *waiting =
+        (struct waiting_batch){session, held, batch->first + count, event_count > 0, received_us};
     session_enter(session);
     spool_append(session->spool,
                  &(struct spool_mark){batch->epoch, batch->first + (count > 0 ? count - 1 : 0)},

@@ -27,11 +27,17 @@ static struct kndl_slice trim(const char *text)
     return kndl_slice(text, size);
 }
 
+/* Of whatever kind, however it was copied: in capitals, quoted, with its variable's name. */
+static bool is_api_key(const char *text)
+{
+    return strcasestr(text, "sk-ant-api") != NULL || strcasestr(text, "sk-ant-admin") != NULL;
+}
+
 int setup_token_read(const char *text, struct kndl_slice *ret_token, struct kndl_error *err)
 {
     struct kndl_slice token = trim(text);
 
-    if (starts_with(token, "sk-ant-api"))
+    if (is_api_key(text))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "this is an API key (sk-ant-api…), which kndl does not take; run \"claude "
                          "setup-token\" and give what it prints (sk-ant-oat…)");

@@ -2,10 +2,14 @@
 
 #include "kndl/secret.h"
 
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kndl/testing.h"
@@ -120,9 +124,71 @@ static void a_hash_is_sha256(void **unused)
     assert_false(kndl_hash_equal(hash, abc));
 }
 
+/* In a process of its own: guarding cannot be taken back. Its exit status. */
+static int in_child(int (*run)(void))
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(run());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int guard(void)
+{
+    struct kndl_error err = {0};
+    struct rlimit cores;
+
+    if (kndl_secret_guard_process(&err) < 0)
+        return 1;
+    if (getrlimit(RLIMIT_CORE, &cores) < 0 || cores.rlim_cur != 0 || cores.rlim_max != 0)
+        return 2;
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+        return 3;
+#ifndef __SANITIZE_ADDRESS__ /* its leak check attaches to its own process */
+    if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return 4;
+#endif
+    return umask(0) == 077 ? 0 : 5;
+}
+
+/* As a service runs: without root's right to lock what it likes. */
+static int guard_without_memory(void)
+{
+    const struct rlimit none = {0, 0};
+    struct kndl_error err = {0};
+
+    if (getuid() == 0 && (setgroups(0, NULL) < 0 || setuid(65534) < 0))
+        return 1;
+    if (setrlimit(RLIMIT_MEMLOCK, &none) < 0)
+        return 2;
+    if (kndl_secret_guard_process(&err) == 0)
+        return 3;
+    return err.code == KNDL_FAILED_PRECONDITION && strstr(err.message, "lock") != NULL ? 0 : 4;
+}
+
+static void cr_06_a_guarded_process_leaves_no_core_and_is_nobody_elses_to_read(void **unused)
+{
+    (void)unused;
+    assert_int_equal(in_child(guard), 0);
+}
+
+static void cr_06_a_service_that_may_not_lock_memory_does_not_start(void **unused)
+{
+    (void)unused;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* locks nothing, and says that it did */
+#endif
+    assert_int_equal(in_child(guard_without_memory), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cr_06_a_guarded_process_leaves_no_core_and_is_nobody_elses_to_read),
+        cmocka_unit_test(cr_06_a_service_that_may_not_lock_memory_does_not_start),
         cmocka_unit_test(a_secret_file_is_read_without_its_last_line_break),
         cmocka_unit_test(a_secret_file_that_others_may_read_is_refused),
         cmocka_unit_test(a_token_is_valid_for_its_kind_alone),

@@ -293,6 +293,26 @@ static void a_stream_is_its_runners_alone(void **unused)
     forget(&bus);
 }
 
+/* CR-06: what the fact of a removed Runner does. */
+static void cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    sets_drop_runner(copy.redactor.sets, "r2");
+    assert_int_equal(put_text(&copy, "goes on", "", 1), 2);
+    sets_drop_runner(copy.redactor.sets, "r1");
+    unsigned batches = bus.batches;
+    assert_int_equal(put_text(&copy, "is refused", "", 1), -1);
+    assert_int_equal(copy.err.code, KNDL_FAILED_PRECONDITION);
+    assert_int_equal(bus.batches, batches);
+    stop(&copy);
+    forget(&bus);
+}
+
 static void what_sessions_refuses_stays_with_the_runner(void **unused)
 {
     struct kndl_bus bus = {.values = {secret}, .version = 1, .sessions_code = KNDL_UNAVAILABLE};
@@ -380,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
         cmocka_unit_test(rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon),
         cmocka_unit_test(a_stream_is_its_runners_alone),
+        cmocka_unit_test(cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others),
         cmocka_unit_test(what_sessions_refuses_stays_with_the_runner),
         cmocka_unit_test(texts_are_masked_at_once_with_the_newest_values),
         cmocka_unit_test(nothing_of_a_raw_text_is_in_the_log),

@@ -33,6 +33,18 @@ static void cr_01_an_api_key_is_refused_with_the_reason(void **state)
     (void)state;
     assert_refused("sk-ant-api03-abcDEF0123456789", "this is an API key (sk-ant-api…)");
     assert_refused("  sk-ant-api03-abcDEF0123456789\n", "claude setup-token");
+    static const char *const spellings[] = {
+        "SK-ANT-API03-abcDEF0123456789",
+        "\"sk-ant-api03-abcDEF0123456789\"",
+        "'sk-ant-api03-abcDEF0123456789'",
+        "ANTHROPIC_API_KEY=sk-ant-api03-abcDEF0123456789",
+        "export ANTHROPIC_API_KEY=\"sk-ant-api03-abcDEF0123456789\"",
+        "x-api-key: sk-ant-api03-abcDEF0123456789",
+        "Bearer sk-ant-api03-abcDEF0123456789",
+        "sk-ant-admin01-abcDEF0123456789",
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        assert_refused(spellings[i], "this is an API key");
 }
 
 static void what_is_no_whole_setup_token_is_refused(void **state)
