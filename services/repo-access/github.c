@@ -20,6 +20,7 @@ enum {
     REPOS_MAX = 5000,
     ACCOUNTS_MAX = 1000,
     INSTALLATIONS_MAX = 64,
+    CLONE_TOKENS_MAX = 64,
     TOKEN_MARGIN_MS = 5 * 60 * 1000,
     PATH_SIZE = 512,
 };
@@ -31,12 +32,23 @@ struct reader {
     int64_t expires_at_ms;
 };
 
+/* Reads one Repo's contents, for clones; given again until five minutes before its end. */
+struct clone_token {
+    int64_t repo_id;
+    int64_t installation_id;
+    char *repo_name;
+    struct kndl_secret token;
+    int64_t expires_at_ms;
+};
+
 #define GITHUB_APP_GONE "the GitHub App is not installed there any more"
 
 struct github {
     struct github_api *api;
     struct reader readers[INSTALLATIONS_MAX];
     size_t next_reader; /* the one to replace when all are taken */
+    struct clone_token clone_tokens[CLONE_TOKENS_MAX];
+    size_t next_clone_token;
 };
 
 int github_open(struct github **ret_github, struct kndl_error *err)
@@ -51,12 +63,21 @@ int github_open(struct github **ret_github, struct kndl_error *err)
     return 0;
 }
 
+static void clone_token_done(struct clone_token *kept)
+{
+    kndl_secret_done(&kept->token);
+    free(kept->repo_name);
+    *kept = (struct clone_token){0};
+}
+
 void github_close(struct github *github)
 {
     if (github == NULL)
         return;
     for (size_t i = 0; i < INSTALLATIONS_MAX; i++)
         kndl_secret_done(&github->readers[i].token);
+    for (size_t i = 0; i < CLONE_TOKENS_MAX; i++)
+        clone_token_done(&github->clone_tokens[i]);
     github_api_close(github->api);
     free(github);
 }
@@ -416,6 +437,34 @@ static bool is_as_asked(const struct github_answer *answer, const struct repo *r
     return true;
 }
 
+/* A Repo that has another name or owner by now is another one here. NULL: none is good any more. */
+static const struct clone_token *find_clone_token(const struct github *github,
+                                                  const struct repo *repo)
+{
+    for (size_t i = 0; i < CLONE_TOKENS_MAX; i++) {
+        const struct clone_token *kept = &github->clone_tokens[i];
+
+        if (kept->repo_id == repo->id && kept->installation_id == repo->installation_id &&
+            strcmp(kept->repo_name, repo->name) == 0 &&
+            kept->expires_at_ms - TOKEN_MARGIN_MS > kndl_clock_wall_ms())
+            return kept;
+    }
+    return NULL;
+}
+
+static void keep_clone_token(struct github *github, const struct repo *repo,
+                             const struct github_token *token)
+{
+    struct clone_token *kept = &github->clone_tokens[github->next_clone_token++ % CLONE_TOKENS_MAX];
+
+    clone_token_done(kept);
+    kept->repo_id = repo->id;
+    kept->installation_id = repo->installation_id;
+    kept->repo_name = kndl_strdup(token->repo_name);
+    kndl_secret_copy(&kept->token, kndl_slice(token->token.data, token->token.size));
+    kept->expires_at_ms = token->expires_at_ms;
+}
+
 int github_mint(struct github *github, const struct repo *repo, bool write,
                 struct kndl_arena *arena, struct github_token *ret_token, struct kndl_error *err)
 {
@@ -424,6 +473,13 @@ int github_mint(struct github *github, const struct repo *repo, bool write,
     struct kndl_error cause = {0};
     char body[160];
 
+    const struct clone_token *kept = write ? NULL : find_clone_token(github, repo);
+    if (kept != NULL) {
+        kndl_secret_copy(&ret_token->token, kndl_slice(kept->token.data, kept->token.size));
+        ret_token->expires_at_ms = kept->expires_at_ms;
+        ret_token->repo_name = kndl_arena_copy(arena, kept->repo_name);
+        return 0;
+    }
     snprintf(body, sizeof body,
              "{\"repository_ids\":[%" PRId64 "],"
              "\"permissions\":{\"contents\":\"%s\",\"metadata\":\"read\"}}",
@@ -442,5 +498,7 @@ int github_mint(struct github *github, const struct repo *repo, bool write,
     ret_token->repo_name = copy_text(
         arena, kndl_json_at(kndl_json_get(kndl_json_root(answer.json), "repositories"), 0),
         "full_name");
+    if (!write)
+        keep_clone_token(github, repo, ret_token);
     return 0;
 }

@@ -61,8 +61,9 @@ int github_find_login(struct github *github, const struct repo *repo, int64_t us
                       struct kndl_arena *arena, const char **ret_login, struct kndl_error *err);
 
 /*
- * A new token for that Repo alone, by its id, so that a rename or a name used again cannot widen
- * it: contents read, or contents write. KNDL_PERMISSION_DENIED: the App is not (or no longer)
+ * A token for that Repo alone, by its id, so that a rename or a name used again cannot widen it:
+ * contents write, new each time (GI-01), or contents read, given again until five minutes before it
+ * ends (GI-06). KNDL_PERMISSION_DENIED: the App is not (or no longer)
  * installed on it, is suspended, or may not do this; the message says which of them to people.
  * KNDL_FAILED_PRECONDITION: there is no App.
  */

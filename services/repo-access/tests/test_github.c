@@ -433,8 +433,6 @@ static void gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on(vo
 {
     struct fixture *f = *state;
 
-    assert_int_equal(mint(f, 3001, false), 0);
-    assert_int_equal(mint(f, 3001, true), 0);
     assert_int_equal(mint(f, 4711, false), -1);
     assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
     fault("[{\"path\":\"access_tokens\",\"status\":201,\"body\":{\"token\":\"ghs_wide\","
@@ -446,6 +444,52 @@ static void gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on(vo
           "\"repositories\":[{\"id\":3001}]}}]");
     assert_int_equal(mint(f, 3001, false), -1);
     assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    fault("[]");
+    assert_int_equal(mint(f, 3001, false), 0);
+    assert_int_equal(mint(f, 3001, true), 0);
+}
+
+/* What a mint gave; the caller frees it. */
+static char *minted(struct fixture *f, const struct repo *repo, bool write)
+{
+    struct github_token token = {0};
+
+    assert_int_equal(github_mint(f->github, repo, write, f->arena, &token, &f->err), 0);
+    char *text = kndl_strdup((const char *)token.token.data);
+    kndl_secret_done(&token.token);
+    return text;
+}
+
+static bool is_same(struct fixture *f, const struct repo *repo, bool write, const char *before)
+{
+    char *now = minted(f, repo, write);
+    bool same = strcmp(now, before) == 0;
+
+    free(now);
+    return same;
+}
+
+/* GI-06, GI-01 */
+static void
+gi_06_a_clone_token_is_kept_until_5_minutes_before_its_end_a_sandboxs_is_not(void **state)
+{
+    struct fixture *f = *state;
+    struct repo other_name = hello;
+    char *clone = minted(f, &hello, false);
+    char *sandbox = minted(f, &hello, true);
+
+    assert_string_not_equal(clone, sandbox);
+    assert_true(is_same(f, &hello, false, clone));
+    assert_false(is_same(f, &hello, true, sandbox));
+    kndl_clock_shift(54 * 60 * 1000);
+    assert_true(is_same(f, &hello, false, clone));
+    other_name.name = "demo/hi";
+    assert_false(is_same(f, &other_name, false, clone));
+    kndl_clock_shift(90 * 1000);
+    assert_false(is_same(f, &hello, false, clone));
+    kndl_clock_shift(-90 * 1000 - 54 * 60 * 1000);
+    free(clone);
+    free(sandbox);
 }
 
 static void a_clock_that_differs_from_githubs_is_learned(void **state)
@@ -570,6 +614,7 @@ int main(void)
         TEST(ac_05_more_than_a_page_of_installations_and_of_repos_is_listed),
         TEST(a_renamed_repo_says_so),
         TEST(gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on),
+        TEST(gi_06_a_clone_token_is_kept_until_5_minutes_before_its_end_a_sandboxs_is_not),
         TEST(a_clock_that_differs_from_githubs_is_learned),
         TEST(ac_01_a_code_is_for_the_browser_that_went_and_good_once),
         TEST(a_github_that_cannot_say_who_it_is_lets_nobody_in),
