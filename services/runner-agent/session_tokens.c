@@ -111,6 +111,15 @@ static void fetch_setup_token(struct session *session)
     session_ask(session, &question, setup_token_fetched, "");
 }
 
+static void refused(struct session *session, const struct kndl_error *err)
+{
+    kndl_log(KNDL_WARNING, "the Hub gives this run no token", KNDL_STR("session", session->id),
+             KNDL_STR("why", err->message));
+    session_fail(session, "hub_refused",
+                 "The Hub would not give this run a token of its own: another one took its place. "
+                 "Retry.");
+}
+
 static void session_token_put(struct session *session, const char *note,
                               const struct kndl_error *err, const ProtobufCMessage *response)
 {
@@ -120,7 +129,7 @@ static void session_token_put(struct session *session, const char *note,
     if (session->phase != SESSION_STARTING)
         return;
     if (response == NULL) {
-        session_fail(session, "hub_refused", err->message);
+        refused(session, err);
         return;
     }
     forward_set_mask_version(session->forward, put->mask_version);
@@ -156,7 +165,7 @@ static void mod_token_issued(struct session *session, const char *note,
     if (session->phase != SESSION_STARTING)
         return;
     if (response == NULL) {
-        session_fail(session, "hub_refused", err->message);
+        refused(session, err);
         return;
     }
     session_take_mod_token(session, issued->token);

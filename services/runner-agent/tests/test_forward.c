@@ -81,7 +81,8 @@ struct fixture {
     struct forward *forward;
     char directory[64];
     int drained;
-    int waits, flows; /* how often it was told that output waits, that it does not any more */
+    enum kndl_code says; /* why nothing is masked */
+    int waits, flows;    /* how often it was told that output waits, that it does not any more */
 };
 
 static void on_drained(void *data)
@@ -303,7 +304,7 @@ static void a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped(void **unu
     tear_down(&f);
 }
 
-/* Answers each Open with UNAVAILABLE until that is told. */
+/* Answers each Open with that code until it is told. */
 static void refuse_until_told(void *data)
 {
     struct fixture *f = data;
@@ -311,26 +312,27 @@ static void refuse_until_told(void *data)
     if (f->waits > 0)
         kndl_loop_stop(f->loop);
     else if (f->hub.out != NULL)
-        refused(f, KNDL_UNAVAILABLE);
+        refused(f, f->says);
 }
 
-static void until_waiting_is_told(struct fixture *f)
+static void until_waiting_is_told(struct fixture *f, enum kndl_code says)
 {
     struct kndl_timer *timer = kndl_timer_new(f->loop, refuse_until_told, f);
+
+    f->says = says;
 
     kndl_timer_start(timer, 1, 1);
     kndl_loop_run(f->loop, NULL, NULL);
     kndl_timer_free(timer);
 }
 
-static void output_that_nobody_masks_waits_and_is_told_once(void **unused)
+static void assert_waits_and_is_told_once(enum kndl_code says)
 {
     struct fixture f;
 
-    (void)unused;
     set_up(&f);
     append(&f, "one");
-    until_waiting_is_told(&f);
+    until_waiting_is_told(&f, says);
     if (f.hub.out == NULL)
         until_asked(&f);
     opened(&f, "copy-2");
@@ -341,6 +343,18 @@ static void output_that_nobody_masks_waits_and_is_told_once(void **unused)
     assert_int_equal(f.flows, 1);
     assert_true(forward_is_drained(f.forward));
     tear_down(&f);
+}
+
+static void output_that_nobody_masks_waits_and_is_told_once(void **unused)
+{
+    (void)unused;
+    assert_waits_and_is_told_once(KNDL_UNAVAILABLE);
+}
+
+static void output_with_a_value_that_cannot_be_read_waits_and_is_told_once(void **unused)
+{
+    (void)unused;
+    assert_waits_and_is_told_once(KNDL_FAILED_PRECONDITION);
 }
 
 static void where_there_is_no_output_nothing_waits(void **unused)
@@ -430,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_batch_that_was_not_taken_goes_again_from_where_sessions_is),
         cmocka_unit_test(a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped),
         cmocka_unit_test(output_that_nobody_masks_waits_and_is_told_once),
+        cmocka_unit_test(output_with_a_value_that_cannot_be_read_waits_and_is_told_once),
         cmocka_unit_test(where_there_is_no_output_nothing_waits),
         cmocka_unit_test(what_is_forgotten_here_is_a_gap_that_is_said),
         cmocka_unit_test(an_answer_that_cannot_be_is_not_believed),
