@@ -81,11 +81,8 @@ test('CR-06: the token is in no environment, argument or log', async () => {
 
 test('CR-05: PostgreSQL has the hash of a token and nothing else of it', async () => {
   const { token } = await register('hashed');
-  const psql = fs.readdirSync('/usr/lib/postgresql').map((v) => `/usr/lib/postgresql/${v}/bin/psql`)[0];
-  const row = execFileSync(psql, [
-    `postgresql://sessions@127.0.0.1:${kndl.facts.postgres_port}/kndl`, '-Atc',
-    "SELECT encode(token_hash, 'hex'), r::text FROM sessions.runner r WHERE name = 'hashed'"],
-  { encoding: 'utf8', env: { PGPASSFILE: path.join(kndl.facts.run_dir, 'sessions/pgpass') } });
+  const row = kndl.sql('sessions',
+    "SELECT encode(token_hash, 'hex'), r::text FROM sessions.runner r WHERE name = 'hashed'");
   assert.ok(row.startsWith(crypto.createHash('sha256').update(token).digest('hex')));
   assert.ok(!row.includes(token.slice(9, 40)));
 });

@@ -306,6 +306,29 @@ export class Kndl {
       async () => (await this.programs()).get(name).state === wanted);
   }
 
+  // Gives a program another value of a setting, and restarts it with that; the one it had before.
+  async setEnv(name, variable, value) {
+    const file = path.join(this.dir, 'plan');
+    const parts = fs.readFileSync(file, 'utf8').split(/^(?=program )/m);
+    const at = parts.findIndex((part) => part.startsWith(`program ${name}\n`));
+    const line = new RegExp(`^  env ${variable}=(.*)\n`, 'm');
+    const before = line.exec(parts[at])?.[1] ?? '';
+    parts[at] = parts[at].replace(line, '').trimEnd() + `\n  env ${variable}=${value}\n\n`;
+    fs.writeFileSync(file, parts.join(''));
+    execFileSync(path.join(this.facts.build, 'bin/kndl-supervisor'),
+      ['--ask', path.join(this.facts.run_dir, 'supervisor.sock'), 'reload']);
+    await this.program('start', name);
+    return before;
+  }
+
+  // What a service's role says to a statement, unaligned.
+  sql(role, statement) {
+    const psql = fs.readdirSync('/usr/lib/postgresql').map((v) => `/usr/lib/postgresql/${v}/bin/psql`)[0];
+    return execFileSync(psql,
+      [`postgresql://${role}@127.0.0.1:${this.facts.postgres_port}/kndl`, '-qAtc', statement],
+      { encoding: 'utf8', env: { PGPASSFILE: path.join(this.facts.run_dir, `${role}/pgpass`) } }).trim();
+  }
+
   ready() {
     return until('the Hub is ready', async () => {
       const answer = await this.hub('/health').catch(() => null);
