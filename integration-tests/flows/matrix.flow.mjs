@@ -114,7 +114,7 @@ async function ask(visitor, row, message) {
 }
 
 const without = (answer, ids) => ids.reduce((text, id) => text.replaceAll(id, 'X'), comparable(answer));
-const isReading = ({ name }) => /^(List|Get|Open|Heads|WhoAmI)/.test(name);
+const isReading = ({ name }) => /^(List|Get|Open|Heads|WhoAmI|TestRedaction)/.test(name); // changes nothing
 
 function check(row, cell, answer, what) {
   const told = `${what} is ${cell}: ${answer.status} ${answer.text}`;
