@@ -94,6 +94,8 @@ runner_start() {
   wait_ready
 }
 
+# It does not update itself: ./dev up restarts it with each build, and a release that it fetched would
+# take the place of what is built here from then on.
 runner_env() {
   local allow=$PEER_ADDRESS:80
   [ "$MODE" = real ] || allow=$PEER_ADDRESS:443,$allow
@@ -101,7 +103,8 @@ runner_env() {
     "RUNNER_HUB_URL=$HUB_URL" "RUNNER_TOKEN_FILE=$(runner_token_file)" \
     "RUNNER_HOME=$RUN_DIR/runner" "RUNNER_DEFAULT_IMAGE=$LOWERS" \
     "RUNNER_SANDBOX_ALLOW=$allow" "RUNNER_MOD_DIR=$KNDL_ROOT/mod" \
-    "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" RUNNER_SANDBOX_UID_RANGES=300 "RUNNER_NAME_PREFIX=$NAME"
+    "RUNNER_SANDBOX_UID_BASE=$UID_SANDBOXES" RUNNER_SANDBOX_UID_RANGES=300 "RUNNER_NAME_PREFIX=$NAME" \
+    RUNNER_SELF_UPDATE=off
   plan_line grace 20
 }
 

@@ -49,6 +49,7 @@ services_prepare() {
   # Where repo-access writes the Setup link: the one folder that it may write to.
   install -d -m 700 -o "$(service_uid repo-access)" -g "$(service_uid repo-access)" "$RUN_DIR/setup"
   web_copy
+  release_copy
 }
 
 # The page, where the gateway can read it.
@@ -61,6 +62,16 @@ web_copy() {
   chmod -R u=rwX,go=rX "$RUN_DIR/web.new"
   rm -rf "$RUN_DIR/web"
   mv "$RUN_DIR/web.new" "$RUN_DIR/web"
+}
+
+# What Runners update themselves to, where the gateway can read it.
+release_copy() {
+  [ -d "$DEV_BUILD/runner" ] || return 0
+  rm -rf "$RUN_DIR/release.new"
+  cp -r --no-preserve=ownership "$DEV_BUILD/runner" "$RUN_DIR/release.new"
+  chmod -R u=rwX,go=rX "$RUN_DIR/release.new"
+  rm -rf "$RUN_DIR/release"
+  mv "$RUN_DIR/release.new" "$RUN_DIR/release"
 }
 
 database_url() {
@@ -95,6 +106,7 @@ service_env() {
     plan_env "HUB_LISTEN=127.0.0.1:$PORT_HUB" "HUB_PUBLIC_URL=$HUB_URL" \
       "HUB_DEV_LOGIN=$(dev_login_env)"
     [ ! -d "$RUN_DIR/web" ] || plan_env "HUB_WEB_DIR=$RUN_DIR/web"
+    [ ! -d "$RUN_DIR/release" ] || plan_env "HUB_RUNNER_DIR=$RUN_DIR/release"
     ;;
   esac
 }

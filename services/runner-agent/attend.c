@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "credential.h"
 #include "hub.h"
+#include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/loop.h"
@@ -14,6 +16,7 @@
 #include "own_release.h"
 #include "runner.h"
 #include "session.h"
+#include "update.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
 
@@ -24,7 +27,8 @@ struct attend {
     struct kndl_timer *timer;
     struct hub_ask *ask;
     char hostname[256];
-    bool was_heard;
+    bool was_heard; /* the last time */
+    bool was_ever_heard;
     bool is_refused;
 };
 
@@ -35,6 +39,7 @@ static void answered(void *data, const struct kndl_error *err, const ProtobufCMe
 
     attend->ask = NULL;
     if (response == NULL) {
+        bool was_refused = attend->is_refused;
         bool is_refusal =
             err->code == KNDL_FAILED_PRECONDITION || err->code == KNDL_PERMISSION_DENIED;
 
@@ -44,14 +49,21 @@ static void answered(void *data, const struct kndl_error *err, const ProtobufCMe
             kndl_log(KNDL_WARNING, "the Hub does not answer", KNDL_STR("why", err->message));
         attend->was_heard = false;
         attend->is_refused = is_refusal;
+        if (is_refusal && !was_refused)
+            credential_ask_soon(attend->runner->credential);
         if (is_refusal)
             return; /* asked again in its time */
         /* The first answer after a gap matters: Sessions are Frozen until then. */
         kndl_timer_start(attend->timer, SOON_MS, PERIOD_MS);
         return;
     }
-    if (!attend->was_heard)
+    if (!attend->was_heard) {
         kndl_log(KNDL_INFO, "the Hub is there", KNDL_STR("runner", attend->runner->id));
+        if (attend->was_ever_heard) /* it was away: it may be a newer one */
+            credential_ask_soon(attend->runner->credential);
+        update_reached_hub(attend->runner->update, attend->runner->disk);
+    }
+    attend->was_ever_heard = true;
     attend->was_heard = true;
     attend->is_refused = false;
     for (size_t i = 0; i < answer->n_stop_session_ids; i++) {
@@ -66,6 +78,7 @@ static void tell(void *data)
 {
     struct attend *attend = data;
     struct runner *runner = attend->runner;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf note = {0};
     SV1(AttendRequest) request = KNDL__SESSIONS__V1__ATTEND_REQUEST__INIT;
     struct hub_question question = {
         .service = &kndl__sessions__v1__sessions_runner_service__descriptor,
@@ -83,6 +96,8 @@ static void tell(void *data)
     request.backend = (char *)"namespace";
     request.now_ms = kndl_clock_wall_ms();
     request.hostname = attend->hostname;
+    (void)update_note(runner->update, &note);
+    request.update_note = (char *)kndl_buf_text(&note);
     request.n_runs = session_list(runner, &request.runs);
     attend->ask = hub_ask(runner->hub, &question, answered, attend);
     for (size_t i = 0; i < request.n_runs; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "hub_http.h"
 #include "kndl/arena.h"
 #include "kndl/bus.h"
 #include "kndl/clock.h"
@@ -16,28 +17,23 @@
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "kndl/nkey.h"
-#include "kndl/secret.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/version.h"
 #include "own_release.h"
+#include "update.h"
 
 #define SV1(name) Kndl__Sessions__V1__##name
 
 enum {
     ASK_MS = 15000,
     ANSWER_BYTES_MAX = 16 * 1024,
-    TOKEN_FILE_BYTES_MAX = 512,
+    CLOSE_S = 1,
+    SOON_MS = 1000,         /* there is news of the update, which the Hub hears by being asked */
+    REFUSED_MS = 60 * 1000, /* it turned this Runner away */
     /* Of how long a JWT lasts: where the Hub refuses, or is away, while the older one still holds,
      * it is asked again after that; and one that ends sooner is not worth a connection. */
     AGAIN_PART = 60,
     SPARE_PART = 120,
-};
-
-const struct kndl_env credential_env[] = {
-    {"RUNNER_HUB_URL", NULL, "where the Hub is, as people reach it; http only on loopback"},
-    {"RUNNER_TOKEN_FILE", "", "file with the RUNNER_TOKEN that the Owner was shown; mode 0600"},
-    {"RUNNER_TOKEN", "", "the token itself, where there is no file"},
-    {NULL, NULL, NULL},
 };
 
 /* One JWT. */
@@ -50,16 +46,18 @@ struct grant {
 };
 
 struct credential {
-    struct kndl_nkey key;     /* after the start read alone */
-    char *url;                /* of POST /runner/credential */
-    char *runner_id;          /* NULL: it has not begun */
-    struct kndl_secret token; /* RUNNER_TOKEN; empty: in a file */
-    const char *token_file;
+    struct kndl_nkey key; /* after the start read alone */
+    struct hub_http *http;
+    struct update *update;
+    void (*on_update)(void *data);
+    void *data;
+    char *runner_id; /* NULL: it has not begun */
 
     pthread_t thread;
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t changed;
     struct grant grant;
+    int64_t ask_at_ms;
     bool is_over;
 };
 
@@ -74,17 +72,14 @@ static void grant_done(struct grant *grant)
 
 static void write_body(const struct credential *credential, struct kndl_buf *out)
 {
-    kndl_buf_printf(out, "{\"userPublic\":\"%s\",\"protocol\":%d,\"version\":\"%s\"}",
-                    credential->key.public, own_release.protocol, own_release.version);
-}
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf note = {0};
 
-static int read_token(const struct credential *credential, struct kndl_secret *ret_token,
-                      struct kndl_error *err)
-{
-    if (credential->token_file[0] != '\0')
-        return kndl_secret_read_file(credential->token_file, TOKEN_FILE_BYTES_MAX, ret_token, err);
-    kndl_secret_copy(ret_token, kndl_slice(credential->token.data, credential->token.size));
-    return 0;
+    (void)update_note(credential->update, &note);
+    kndl_buf_printf(out,
+                    "{\"userPublic\":\"%s\",\"protocol\":%d,\"version\":\"%s\",\"updateNote\":",
+                    credential->key.public, own_release.protocol, own_release.version);
+    kndl_json_append_string(out, kndl_buf_text(&note));
+    kndl_buf_append_char(out, '}');
 }
 
 static void free_json(struct kndl_json **json)
@@ -144,37 +139,36 @@ static int read_grant(const struct kndl_http_response *response, int64_t asked_a
 /* Asks once. Any thread: nothing of the credential is changed. */
 static int ask(const struct credential *credential, struct grant *ret_grant, struct kndl_error *err)
 {
-    static const char *const headers[] = {"Content-Type: application/json", NULL};
-    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret token = {0};
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
     struct kndl_http_response response = {0};
     int64_t asked_at_ms = kndl_clock_ms();
     int result;
 
-    if (read_token(credential, &token, err) < 0)
-        return -1;
     write_body(credential, &body);
-    struct kndl_http *http = kndl_http_new("kndl-runner/" KNDL_VERSION);
-    const struct kndl_http_request request = {
-        .method = "POST",
-        .url = credential->url,
-        .headers = headers,
-        .bearer = &token,
-        .body = kndl_buf_slice(&body),
-        .timeout_ms = ASK_MS,
-        .response_bytes_max = ANSWER_BYTES_MAX,
-    };
-    if (kndl_http_do(http, &request, &response, err) < 0) {
-        kndl_http_free(http);
+    if (hub_http_ask(credential->http, "/runner/credential", kndl_buf_slice(&body), ASK_MS,
+                     ANSWER_BYTES_MAX, &response, err) < 0)
         return -1;
-    }
     if (response.status == 200)
         result = read_grant(&response, asked_at_ms, ret_grant, err);
     else
         result = read_refusal(&response, err);
     kndl_http_response_done(&response);
-    kndl_http_free(http);
     return result;
+}
+
+/* ---- a newer release ---- */
+
+/* After the Hub's answer. True: this Runner gives way to another release. *ret_is_news: what the
+ * Hub was told of the update is not so any more. */
+static bool look(struct credential *credential, bool is_refused, bool *ret_is_news)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf unused = {0};
+    unsigned notes = update_note(credential->update, &unused);
+    bool gives_way =
+        update_look(credential->update, is_refused, hub_http_get_file, credential->http);
+
+    *ret_is_news = update_note(credential->update, &unused) != notes;
+    return gives_way;
 }
 
 /* Asks, and keeps what came. */
@@ -214,33 +208,69 @@ static struct timespec in_ms(int64_t ms)
     return at;
 }
 
+/* Sleeps until it is time to ask, with the lock held; false: it is over. */
+static bool wait_turn(struct credential *credential)
+{
+    while (!credential->is_over && kndl_clock_ms() < credential->ask_at_ms) {
+        struct timespec until = in_ms(credential->ask_at_ms - kndl_clock_ms());
+
+        pthread_cond_timedwait(&credential->changed, &credential->lock, &until);
+    }
+    return !credential->is_over;
+}
+
+/* The loop is there until this is over. */
+static void tell_update(struct credential *credential)
+{
+    pthread_mutex_lock(&credential->lock);
+    bool is_over = credential->is_over;
+    pthread_mutex_unlock(&credential->lock);
+    if (!is_over)
+        credential->on_update(credential->data);
+}
+
+/* Renews, looks for a newer release, and says when to do so again. */
+static int64_t take_turn(struct credential *credential)
+{
+    struct kndl_error err = {0};
+    bool is_new = renew(credential, &err) == 0;
+    bool is_news = false;
+
+    if (!is_new)
+        kndl_log(KNDL_WARNING, "the credential could not be renewed", KNDL_STR("why", err.message));
+    if ((is_new || err.code == KNDL_FAILED_PRECONDITION) && look(credential, !is_new, &is_news))
+        tell_update(credential);
+    pthread_mutex_lock(&credential->lock);
+    int64_t at_ms = is_new ? credential->grant.renew_at_ms
+                           : kndl_clock_ms() + credential->grant.lasts_ms / AGAIN_PART;
+    pthread_mutex_unlock(&credential->lock);
+    return !is_new && is_news ? kndl_clock_ms() + SOON_MS : at_ms;
+}
+
 static void *keep(void *data)
 {
     struct credential *credential = data;
-    struct kndl_error err;
-    int64_t at_ms;
+    bool unused;
 
+    if (look(credential, false, &unused))
+        tell_update(credential);
     pthread_mutex_lock(&credential->lock);
-    at_ms = credential->grant.renew_at_ms;
-    while (!credential->is_over) {
-        int64_t now_ms = kndl_clock_ms();
-
-        if (now_ms < at_ms) {
-            struct timespec until = in_ms(at_ms - now_ms);
-            pthread_cond_timedwait(&credential->changed, &credential->lock, &until);
-            continue;
-        }
+    while (wait_turn(credential)) {
         pthread_mutex_unlock(&credential->lock);
-        bool is_new = renew(credential, &err) == 0;
-        if (!is_new)
-            kndl_log(KNDL_WARNING, "the credential could not be renewed",
-                     KNDL_STR("why", err.message));
+        int64_t at_ms = take_turn(credential);
         pthread_mutex_lock(&credential->lock);
-        at_ms = is_new ? credential->grant.renew_at_ms
-                       : kndl_clock_ms() + credential->grant.lasts_ms / AGAIN_PART;
+        credential->ask_at_ms = at_ms;
     }
     pthread_mutex_unlock(&credential->lock);
     return NULL;
+}
+
+void credential_ask_soon(struct credential *credential)
+{
+    pthread_mutex_lock(&credential->lock);
+    credential->ask_at_ms = 0;
+    pthread_cond_signal(&credential->changed);
+    pthread_mutex_unlock(&credential->lock);
 }
 
 /* ---- for the bus ---- */
@@ -290,65 +320,14 @@ const char *credential_runner_id(const struct credential *credential)
 
 /* ---- beginning and end ---- */
 
-static bool begins(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-static bool is_loopback(const char *url)
-{
-    const char *host = url + strlen("http://");
-    size_t size = strcspn(host, ":/");
-
-    if (!begins(url, "http://"))
-        return false;
-    return begins(host, "[::1]") || (size == strlen("localhost") && begins(host, "localhost")) ||
-           (begins(host, "127.") && strspn(host, "0123456789.") == size);
-}
-
-/* A RUNNER_TOKEN travels in it, so it is TLS wherever others could listen. */
-static int read_url(struct credential *credential, struct kndl_error *err)
-{
-    const char *url = kndl_env_get("RUNNER_HUB_URL");
-    struct kndl_buf whole = {0};
-    size_t size = strlen(url);
-
-    if (!begins(url, "https://") && !is_loopback(url))
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "RUNNER_HUB_URL is %s; it begins with https://, or is on loopback", url);
-    while (size > 0 && url[size - 1] == '/')
-        size--;
-    kndl_buf_append(&whole, url, size);
-    kndl_buf_append_text(&whole, "/runner/credential");
-    credential->url = kndl_buf_take(&whole);
-    return 0;
-}
-
-static int read_settings(struct credential *credential, struct kndl_error *err)
-{
-    const char *token = kndl_env_get("RUNNER_TOKEN");
-
-    credential->token_file = kndl_env_get("RUNNER_TOKEN_FILE");
-    if (credential->token_file[0] == '\0' && token[0] == '\0')
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "RUNNER_TOKEN_FILE is not set: it names the file with the token that the "
-                         "Owner was shown when registering this Runner");
-    if (token[0] != '\0') {
-        kndl_secret_copy(&credential->token, kndl_slice_of(token));
-        kndl_env_forget("RUNNER_TOKEN");
-    }
-    return read_url(credential, err);
-}
-
 static void free_credential(struct credential *credential)
 {
     grant_done(&credential->grant);
-    kndl_secret_done(&credential->token);
     kndl_nkey_done(&credential->key);
     pthread_cond_destroy(&credential->changed);
     pthread_mutex_destroy(&credential->lock);
     free(credential->runner_id);
-    free(credential->url);
+    hub_http_free(credential->http);
     free(credential);
 }
 
@@ -363,13 +342,17 @@ static void make_lock(struct credential *credential)
     pthread_condattr_destroy(&monotonic);
 }
 
-int credential_open(struct credential **ret_credential, struct kndl_error *err)
+int credential_open(const struct credential_options *options, struct credential **ret_credential,
+                    struct kndl_error *err)
 {
     struct credential *credential = kndl_new0(struct credential);
 
+    credential->update = options->update;
+    credential->on_update = options->on_update;
+    credential->data = options->data;
     make_lock(credential);
     kndl_nkey_new(KNDL_NKEY_USER, &credential->key);
-    if (read_settings(credential, err) < 0) {
+    if (hub_http_new(&credential->http, err) < 0) {
         free_credential(credential);
         return -1;
     }
@@ -377,11 +360,21 @@ int credential_open(struct credential **ret_credential, struct kndl_error *err)
     return 0;
 }
 
-int credential_begin(struct credential *credential, struct kndl_error *err)
+int credential_begin(struct credential *credential, uint64_t *ret_pause_ms, struct kndl_error *err)
 {
-    if (ask(credential, &credential->grant, err) < 0)
+    bool is_news;
+
+    if (ask(credential, &credential->grant, err) < 0) {
+        if (err->code != KNDL_FAILED_PRECONDITION)
+            return -1;
+        kndl_log(KNDL_ERROR, "the Hub turns this Runner away", KNDL_STR("why", err->message));
+        if (look(credential, true, &is_news))
+            return kndl_fail(err, KNDL_ABORTED, "a newer release takes over");
+        *ret_pause_ms = is_news ? SOON_MS : REFUSED_MS;
         return -1;
+    }
     credential->runner_id = kndl_strdup(credential->grant.runner_id);
+    credential->ask_at_ms = credential->grant.renew_at_ms;
     if (pthread_create(&credential->thread, NULL, keep, credential) != 0)
         abort();
     return 0;
@@ -389,6 +382,10 @@ int credential_begin(struct credential *credential, struct kndl_error *err)
 
 void credential_close(struct credential *credential)
 {
+    struct timespec until;
+
+    if (update_is_ready(credential->update))
+        hub_http_hand_on_token(credential->http);
     if (credential->runner_id == NULL) {
         free_credential(credential);
         return;
@@ -397,6 +394,9 @@ void credential_close(struct credential *credential)
     credential->is_over = true;
     pthread_cond_signal(&credential->changed);
     pthread_mutex_unlock(&credential->lock);
-    pthread_join(credential->thread, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CLOSE_S;
+    if (pthread_timedjoin_np(credential->thread, NULL, &until) != 0)
+        return; /* it asks the Hub, and this process ends */
     free_credential(credential);
 }

@@ -29,7 +29,7 @@ static uint64_t spread(uint64_t pause_ms)
     return pause_ms / 2 + pause_ms / 2 * part / UINT16_MAX;
 }
 
-static int try_once(struct runner *runner, struct kndl_error *err)
+static int try_once(struct runner *runner, uint64_t *ret_pause_ms, struct kndl_error *err)
 {
     struct kndl_bus_signer signer = credential_signer(runner->credential);
     struct kndl_bus_options options = {
@@ -39,28 +39,37 @@ static int try_once(struct runner *runner, struct kndl_error *err)
         .send_asap = true,
     };
 
-    if (runner->id == NULL && credential_begin(runner->credential, err) < 0)
+    if (runner->id == NULL && credential_begin(runner->credential, ret_pause_ms, err) < 0)
         return -1;
     runner->id = credential_runner_id(runner->credential);
     options.runner_id = runner->id;
     return kndl_bus_open(&options, &runner->bus, err);
 }
 
+/* Another try would not change it. */
+static bool is_final(enum kndl_code code)
+{
+    return code != KNDL_UNAVAILABLE && code != KNDL_DEADLINE_EXCEEDED &&
+           code != KNDL_FAILED_PRECONDITION;
+}
+
 static void try_again(void *data)
 {
     struct join *join = data;
+    uint64_t refused_ms = 0;
 
-    if (try_once(join->runner, join->err) == 0) {
+    if (try_once(join->runner, &refused_ms, join->err) == 0) {
         kndl_loop_stop(join->runner->loop);
         return;
     }
-    if (join->err->code != KNDL_UNAVAILABLE && join->err->code != KNDL_DEADLINE_EXCEEDED) {
+    if (is_final(join->err->code)) {
         join->has_failed = true;
         kndl_loop_stop(join->runner->loop);
         return;
     }
-    kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", join->err->message));
-    kndl_timer_start(join->timer, spread(join->pause_ms), 0);
+    if (refused_ms == 0)
+        kndl_log(KNDL_WARNING, "waiting for the Hub", KNDL_STR("why", join->err->message));
+    kndl_timer_start(join->timer, refused_ms > 0 ? refused_ms : spread(join->pause_ms), 0);
     join->pause_ms = 2 * join->pause_ms > PAUSE_MS_MOST ? PAUSE_MS_MOST : 2 * join->pause_ms;
 }
 

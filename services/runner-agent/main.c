@@ -21,6 +21,7 @@
 #include "credential.h"
 #include "disk.h"
 #include "hub.h"
+#include "hub_http.h"
 #include "join.h"
 #include "kndl/buf.h"
 #include "kndl/bus.h"
@@ -28,15 +29,19 @@
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "own_release.h"
 #include "runner.h"
 #include "sandbox.h"
 #include "session.h"
+#include "trial.h"
+#include "update.h"
 #include "verb.h"
 
 static const struct kndl_env runner_env[] = {
     {"RUNNER_NATS_URL", "nats://127.0.0.1:4222", "where the Hub's NATS is"},
     {"RUNNER_PROXY_PORT", "", "the older name of RUNNER_RELAY_PORT"},
-    {"RUNNER_MOD_DIR", NULL, "folder with hub-link and hub-link-commands"},
+    {"RUNNER_MOD_DIR", "",
+     "folder with hub-link and hub-link-commands, where no mod/ lies beside this program"},
     {"RUNNER_SANDBOX_MAX_CPUS", "0", "the most CPUs of a Sandbox; 0: two"},
     {"RUNNER_SANDBOX_MAX_MEMORY_MIB", "0",
      "the most memory of a Sandbox; 0: 2048 unless the Session asks for another"},
@@ -50,6 +55,7 @@ static void stop(void *data)
     struct runner *runner = data;
 
     kndl_log(KNDL_INFO, "runner-agent ends; Sessions go on", KNDL_STR("runner", runner->id));
+    runner->ends = true;
     kndl_loop_stop(runner->loop);
 }
 
@@ -66,18 +72,32 @@ static const char *time_zone(char path[PATH_MAX])
     return zone == NULL ? "UTC" : zone + strlen("zoneinfo/");
 }
 
-/* run-claude lies beside this program. */
-static char *find_launcher(void)
+/* What lies beside this program, as run-claude. */
+static char *find_beside(const char *name)
 {
     char path[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    struct kndl_buf launcher = {0};
+    struct kndl_buf found = {0};
 
     path[size < 0 ? 0 : size] = '\0';
     if (strrchr(path, '/') != NULL)
         *strrchr(path, '/') = '\0';
-    kndl_buf_printf(&launcher, "%s/run-claude", path);
-    return kndl_buf_take(&launcher);
+    kndl_buf_printf(&found, "%s/%s", path, name);
+    return kndl_buf_take(&found);
+}
+
+/* A release brings its own. */
+static int find_mod(struct runner *runner, struct kndl_error *err)
+{
+    runner->mod_dir = find_beside("mod");
+    if (access(runner->mod_dir, R_OK | X_OK) == 0)
+        return 0;
+    free(runner->mod_dir);
+    runner->mod_dir = kndl_strdup(kndl_env_get("RUNNER_MOD_DIR"));
+    if (runner->mod_dir[0] == '\0')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "RUNNER_MOD_DIR is not set, and there is no mod/ beside this program");
+    return 0;
 }
 
 /*
@@ -128,15 +148,40 @@ static int read_settings(struct runner *runner, struct kndl_error *err)
     runner->max_memory_mib = (int32_t)memory;
     runner->relay_port = (int)port;
     runner->home = kndl_env_get("RUNNER_HOME");
-    runner->mod_dir = kndl_env_get("RUNNER_MOD_DIR");
     if (runner->home[0] != '/')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "RUNNER_HOME must be an absolute path");
     if (mkdir(runner->home, 0755) < 0 && errno != EEXIST)
         return kndl_fail(err, KNDL_INTERNAL, "cannot make %s: %s", runner->home, strerror(errno));
-    return 0;
+    return find_mod(runner, err);
 }
 
-/* On the Hub: serves until it is told to end. */
+static int load_env(struct kndl_error *err)
+{
+    return kndl_env_load(sandbox_env, err) < 0 || kndl_env_load(runner_env, err) < 0 ||
+                   kndl_env_load(update_env, err) < 0 || kndl_env_load(hub_http_env, err) < 0
+               ? -1
+               : 0;
+}
+
+static void give_way(void *data)
+{
+    struct runner *runner = data;
+
+    if (runner->ends)
+        return;
+    runner->gives_way = true;
+    kndl_loop_stop(runner->loop);
+}
+
+/* On the credential's thread. */
+static void on_update(void *data)
+{
+    struct runner *runner = data;
+
+    kndl_loop_post(runner->loop, give_way, runner);
+}
+
+/* On the Hub: serves until SIGTERM, or until another release is to take over. */
 static int serve(struct runner *runner, struct kndl_error *err)
 {
     runner->disk = disk_new(runner->loop);
@@ -148,7 +193,7 @@ static int serve(struct runner *runner, struct kndl_error *err)
         return -1;
     runner->attend = attend_new(runner);
     kndl_log(KNDL_INFO, "runner-agent is ready", KNDL_STR("runner", runner->id),
-             KNDL_STR("instance", runner->instance_id));
+             KNDL_STR("version", own_release.version), KNDL_STR("instance", runner->instance_id));
     kndl_loop_run(runner->loop, stop, runner);
 
     attend_free(runner->attend);
@@ -160,28 +205,68 @@ static int serve(struct runner *runner, struct kndl_error *err)
     return 0;
 }
 
-static int run(struct kndl_error *err)
+static int run(struct runner *runner, struct kndl_error *err)
+{
+    const struct credential_options options = {runner->update, on_update, runner};
+    bool is_stopped = false;
+    char zone[PATH_MAX];
+    int result;
+
+    if (kndl_crypt_init(err) < 0 || load_seal_key(runner, err) < 0 ||
+        credential_open(&options, &runner->credential, err) < 0)
+        return -1;
+    kndl_id_new(runner->instance_id);
+    runner->time_zone = time_zone(zone);
+    runner->launcher = find_beside("run-claude");
+    runner->loop = kndl_loop_new();
+    result = join_hub(runner, &is_stopped, err);
+    if (result < 0)
+        runner->gives_way = err->code == KNDL_ABORTED;
+    else if (runner->bus != NULL && !is_stopped && !runner->gives_way)
+        result = serve(runner, err);
+    else if (runner->bus != NULL)
+        kndl_bus_close(runner->bus);
+    runner->ends = runner->ends || is_stopped;
+    credential_close(runner->credential);
+    kndl_loop_free(runner->loop);
+    hub_free(runner->hub);
+    return result;
+}
+
+/* Runs as this release, or becomes another one. */
+static int be(char **argv, struct kndl_error *err)
 {
     struct runner runner = {0};
-    char zone[PATH_MAX];
-    bool is_stopped;
+    int result;
 
-    if (kndl_env_load(sandbox_env, err) < 0 || kndl_env_load(runner_env, err) < 0 ||
-        read_settings(&runner, err) < 0 || kndl_crypt_init(err) < 0 ||
-        kndl_env_load(credential_env, err) < 0 || load_seal_key(&runner, err) < 0 ||
-        credential_open(&runner.credential, err) < 0)
+    if (load_env(err) < 0 || read_settings(&runner, err) < 0 ||
+        update_new(runner.home, &runner.update, err) < 0)
         return -1;
-    kndl_id_new(runner.instance_id);
-    runner.time_zone = time_zone(zone);
-    runner.launcher = find_launcher();
-    runner.loop = kndl_loop_new();
-    if (join_hub(&runner, &is_stopped, err) < 0 || (!is_stopped && serve(&runner, err) < 0))
-        return -1;
-    credential_close(runner.credential);
-    kndl_loop_free(runner.loop);
-    hub_free(runner.hub);
+    update_give_way(runner.update, argv);
+    result = run(&runner, err);
+    if (runner.gives_way) {
+        update_become(runner.update, argv);
+        result = kndl_fail(err, KNDL_INTERNAL, "the newer release could not be started");
+    }
+    update_free(runner.update);
     kndl_secret_done(&runner.seal_pair);
     free(runner.launcher);
+    free(runner.mod_dir);
+    return result;
+}
+
+/* Would it run? For the release before it (trial.h). */
+static int check(void)
+{
+    struct runner runner = {0};
+    struct kndl_error err;
+
+    if (load_env(&err) < 0 || read_settings(&runner, &err) < 0 || kndl_crypt_init(&err) < 0) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    free(runner.mod_dir);
+    trial_say(own_release.version);
     return 0;
 }
 
@@ -192,15 +277,18 @@ int main(int argc, char **argv)
 
     if (verb_main(argc, argv, &status))
         return status;
+    if (argc > 1 && strcmp(argv[1], "--check") == 0)
+        return check();
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        kndl_env_print(credential_env, stdout);
+        kndl_env_print(hub_http_env, stdout);
+        kndl_env_print(update_env, stdout);
         kndl_env_print(runner_env, stdout);
         kndl_env_print(sandbox_env, stdout);
         return 0;
     }
     kndl_log_open("runner-agent", KNDL_INFO);
     children_prepare();
-    if (run(&err) < 0) {
+    if (be(argv, &err) < 0) {
         kndl_log(KNDL_ERROR, "runner-agent cannot start", KNDL_STR("why", err.message));
         return 1;
     }

@@ -23,9 +23,10 @@ static Kndl__Sessions__V1__Runner *runner_of(const struct kndl_rows *rows, size_
     runner->backend = (char *)kndl_row_text(rows, row, 5);
     runner->problem = (char *)kndl_row_text(rows, row, 6);
     runner->awake_sessions = (int32_t)kndl_row_i64(rows, row, 8);
-    runner->update_note = (char *)kndl_row_text(rows, row, 9);
     runner->is_outdated =
         runner->version[0] != '\0' && kndl_version_compare(runner->version, KNDL_VERSION) < 0;
+    if (runner->is_outdated || runner->problem[0] != '\0')
+        runner->update_note = (char *)kndl_row_text(rows, row, 9);
     if (runner->problem[0] != '\0')
         runner->state = STATE(REFUSED);
     else if (runner->last_seen_ms == 0)

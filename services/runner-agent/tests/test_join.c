@@ -33,9 +33,11 @@ static int away(int *times, enum kndl_code code, struct kndl_error *err)
     return kndl_fail(err, code, "it is not there");
 }
 
-int credential_begin(struct credential *credential, struct kndl_error *err)
+int credential_begin(struct credential *credential, uint64_t *ret_pause_ms, struct kndl_error *err)
 {
     (void)credential;
+    if (hub.credential_says == KNDL_FAILED_PRECONDITION)
+        *ret_pause_ms = 1;
     if (away(&hub.credential_away, hub.credential_says, err) < 0)
         return -1;
     hub.begun++;
@@ -111,6 +113,39 @@ static void a_refusal_is_final(void **unused)
     kndl_loop_free(runner.loop);
 }
 
+/* AC-10: it may be updated meanwhile, and then it is let in. */
+static void a_runner_that_is_turned_away_waits(void **unused)
+{
+    struct runner runner;
+    struct kndl_error err = {0};
+    bool is_stopped;
+
+    (void)unused;
+    set_up(&runner);
+    hub.credential_away = 3;
+    hub.credential_says = KNDL_FAILED_PRECONDITION;
+    assert_int_equal(join_hub(&runner, &is_stopped, &err), 0);
+    assert_false(is_stopped);
+    assert_int_equal(hub.opened, 1);
+    kndl_loop_free(runner.loop);
+}
+
+/* CL-05 */
+static void a_newer_release_that_is_ready_ends_the_tries(void **unused)
+{
+    struct runner runner;
+    struct kndl_error err = {0};
+    bool is_stopped;
+
+    (void)unused;
+    set_up(&runner);
+    hub.credential_away = 1;
+    hub.credential_says = KNDL_ABORTED;
+    assert_int_equal(join_hub(&runner, &is_stopped, &err), -1);
+    assert_int_equal(err.code, KNDL_ABORTED);
+    kndl_loop_free(runner.loop);
+}
+
 static void it_ends_when_told_to_although_the_hub_is_away(void **unused)
 {
     struct runner runner;
@@ -132,6 +167,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hub_that_is_away_is_tried_until_it_is_there),
         cmocka_unit_test(a_refusal_is_final),
+        cmocka_unit_test(a_runner_that_is_turned_away_waits),
+        cmocka_unit_test(a_newer_release_that_is_ready_ends_the_tries),
         cmocka_unit_test(it_ends_when_told_to_although_the_hub_is_away),
     };
     return cmocka_run_group_tests_name("runner-agent join", tests, NULL, NULL);
