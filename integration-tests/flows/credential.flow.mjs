@@ -52,6 +52,10 @@ async function mint(token) {
 
 const connect = ({ jwt, privateKey }) => Wire.open(kndl.facts.nats_port, jwt, privateKey);
 
+// NATS takes a JWT until the second in which it ends is over.
+const opensNothing = (minted) => until('the JWT opens nothing any more', () =>
+  connect(minted).then((wire) => wire.close(), () => true));
+
 function renewals() {
   const log = fs.readFileSync(path.join(kndl.dir, 'log/runner-agent.log'), 'utf8');
   return log.split('the credential is new').length - 1;
@@ -80,7 +84,7 @@ test('CR-05: a rotated token lets nobody in again, and what it had let in is cut
   const rotated = await administer('RotateRunnerToken', { runnerId: registered.body.runner.id });
   assert.equal((await askCredential(old, newNkey().userPublic)).status, 401);
   assert.match(await wire.end(), /Expired/);
-  await assert.rejects(connect(minted), /Expired|Authorization|CLOSED/);
+  await opensNothing(minted);
   assert.equal((await askCredential(rotated.body.token, newNkey().userPublic)).status, 200);
 });
 
@@ -113,6 +117,6 @@ test('CR-06: a removed Runner is refused by every service at once, and cut off w
   await until('redactor has dropped its stream', async () => /Nats-Service-Error/.test(await put()));
   await until('secrets refuses it', async () => /Nats-Service-Error-Code/.test(await variables()));
   assert.match(await wire.end(), /Expired/);
-  await assert.rejects(connect(thief), /Expired|Authorization|CLOSED/);
+  await opensNothing(thief);
   await until('its Session sleeps', async () => (await show()).reasonCode === 'runner_removed');
 });
