@@ -2,7 +2,6 @@
 // CR-06 (the RUNNER_TOKEN's row), AC-10, faults 28 and 44.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
