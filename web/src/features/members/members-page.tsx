@@ -18,9 +18,6 @@ import {
   useRevokeInvite,
 } from './api/members'
 
-// `kndl invite LOGIN` links here.
-const loginInAddress = () => /^#invite=([A-Za-z0-9_-]{1,39})$/.exec(window.location.hash)?.[1] ?? ''
-
 function MemberRow({ member, isMe, canChange }: { member: Member; isMe: boolean; canChange: boolean }) {
   const remove = useRemoveMember()
   const handOver = useHandOverOwnership()
@@ -102,7 +99,7 @@ function InviteRow({ invite }: { invite: Invite }) {
 function Invites() {
   const invites = useInvites()
   const invite = useInviteMember()
-  const [login, setLogin] = useState(loginInAddress)
+  const [login, setLogin] = useState('')
 
   return (
     <section className="flex flex-col gap-3">
