@@ -59,7 +59,7 @@ async function awayAndBack(away, back, code) {
   assert.ok(!(await kndl.json('ls')).some((session) => session.id === id));
   const refused = await kndl.cli(['new', 'demo/hello']);
   assert.equal(refused.code, 3);
-  assert.match(refused.stderr, /no access to a Repo named demo\/hello: it needs the GitHub App installed there/);
+  assert.match(refused.stderr, /no access to a Repo named demo\/hello/);
   await until('nothing of it runs any more', async () =>
     (await kndl.json('runners'))[0].awakeSessions === undefined);
   await kndl.github.patch(back);
