@@ -147,12 +147,13 @@ static pid_t read_pid(void)
     return (pid_t)pid;
 }
 
-/* With a clean environment: tmux needs nothing of Claude Code's. */
+/* Of this process once Claude Code runs, and of tmux: they need nothing of Claude Code's. */
+static char *const own_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
+
 static void keep_screen(const char *pane, int status)
 {
     char *const argv[] = {"tmux", "-S",   TMUX_SOCKET, "capture-pane", "-p",
                           "-S",   "-100", "-t",        (char *)pane,   NULL};
-    char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
     int out = open(SCREEN_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     pid_t child;
 
@@ -165,7 +166,7 @@ static void keep_screen(const char *pane, int status)
     child = fork();
     if (child == 0) {
         dup2(out, STDOUT_FILENO);
-        execvpe(argv[0], argv, env);
+        execvpe(argv[0], argv, own_environment);
         _exit(127);
     }
     close(out);
@@ -173,9 +174,18 @@ static void keep_screen(const char *pane, int status)
         (void)waitpid(child, NULL, 0);
 }
 
+/* This process goes on beside Claude Code, which alone is to hold its environment (CR-06). */
+static void forget_environment(void)
+{
+    for (char **at = environ; *at != NULL; at++)
+        explicit_bzero(*at, strlen(*at));
+    environ = (char **)own_environment;
+}
+
 static int start(char **argv)
 {
-    const char *pane = variable("TMUX_PANE");
+    const char *pane_of_tmux = variable("TMUX_PANE");
+    char *pane = pane_of_tmux == NULL ? NULL : strdup(pane_of_tmux);
     pid_t child;
     int status;
 
@@ -190,6 +200,7 @@ static int start(char **argv)
         execv(argv[0], argv);
         _exit(fail(argv[0]));
     }
+    forget_environment();
     /* A closing window hangs up on both; Claude Code ends by itself then. */
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);

@@ -107,6 +107,23 @@ static void cc_06_what_would_outrank_the_setup_token_is_dropped(void **unused)
     assert_string_equal(output, "CLAUDE_CODE_OAUTH_TOKEN=z\nKEPT=1\n");
 }
 
+/* CR-06: while Claude Code runs, its environment is its own alone. */
+static void cr_06_the_launcher_forgets_the_environment(void **unused)
+{
+    static const char env[] = "VARIABLE=planted";
+    char *given[] = {"CLAUDE_CODE_OAUTH_TOKEN=planted", NULL};
+    char *argv[] = {launcher, "/bin/sh", "-c",
+                    "for i in $(seq 1000); do grep -aq planted /proc/$PPID/environ || "
+                    "{ echo forgotten, $CLAUDE_CODE_OAUTH_TOKEN $VARIABLE here; break; }; done",
+                    NULL};
+    char output[4096];
+
+    (void)unused;
+    take(env, sizeof env);
+    assert_int_equal(run(argv, given, "", 0, output, sizeof output), 0);
+    assert_string_equal(output, "forgotten, planted planted here\n");
+}
+
 static void its_end_is_the_programs_end(void **unused)
 {
     char *argv[] = {launcher, "/bin/sh", "-c", "exit 7", NULL};
@@ -165,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cc_05_values_arrive_exact_and_the_file_is_gone),
         cmocka_unit_test(cc_06_what_would_outrank_the_setup_token_is_dropped),
+        cmocka_unit_test(cr_06_the_launcher_forgets_the_environment),
         cmocka_unit_test(its_end_is_the_programs_end),
         cmocka_unit_test(waiting_and_the_session_token_follow_the_pid),
     };
