@@ -58,14 +58,19 @@ dev_up() {
   say "kndl is ready: $HUB_URL"
 }
 
-# Where things are, for whoever drives this kndl from outside.
-write_facts() {
+# Where things are, or will be, for whoever drives this kndl from outside.
+dev_facts() {
+  load_slot
+  choose_mode
   jq -n --arg hub "$HUB_URL" --arg peer "$PEER_ADDRESS" --arg run "$RUN_DIR" --arg name "$NAME" \
     --argjson slot "$SLOT" --argjson nats "$PORT_NATS" --argjson postgres "$PORT_POSTGRES" \
     --arg build "$DEV_BUILD" --arg mode "$MODE" \
     '{hub_url: $hub, peer_address: $peer, run_dir: $run, name: $name, slot: $slot,
-      nats_port: $nats, postgres_port: $postgres, build: $build, mode: $mode}' \
-    >"$DEV_DIR/facts.json.new"
+      nats_port: $nats, postgres_port: $postgres, build: $build, mode: $mode}'
+}
+
+write_facts() {
+  dev_facts >"$DEV_DIR/facts.json.new"
   mv "$DEV_DIR/facts.json.new" "$DEV_DIR/facts.json"
 }
 

@@ -100,7 +100,7 @@ async function printMemory(kndl) {
   console.log(`Pss of all services together: ${sum.toFixed(1)} MiB`);
 }
 
-const kndl = await Kndl.start('bench');
+const kndl = await Kndl.start('bench', { canaries: false });
 try {
   await printMemory(kndl);
   const session = lines(await kndl.ok('new', 'demo/hello', '--prompt', 'say begin', '--wait', '--json'))[0].id;

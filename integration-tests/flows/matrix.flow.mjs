@@ -201,7 +201,8 @@ test('a list leaves out what its reader does not see', async () => {
     const seen = (await call(web, `${PEOPLE}/ListRepos`, {})).repos ?? [];
     assert.deepEqual(seen.map(({ id }) => id).filter((id) => repos.includes(id)).sort(), repos, login);
     assert.ok(!seen.some(({ id }) => [HELLO, NOTES].includes(id) && !repos.includes(id)), login);
-    assert.equal(((await call(web, `${SECRETS}/ListSharedVariables`, {})).variables ?? []).length, count, login);
+    const shared = (await call(web, `${SECRETS}/ListSharedVariables`, {})).variables ?? [];
+    assert.equal(shared.filter(({ name }) => name.startsWith('MATRIX')).length, count, login);
   }
 });
 

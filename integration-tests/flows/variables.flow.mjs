@@ -2,10 +2,7 @@
 // who must not see them. BU-10, CC-05, CC-06, CR-05, CR-06, RD-01 to RD-03, RD-06, RD-07.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import crypto from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { Kndl, lines } from '../harness/kndl.mjs';
@@ -13,13 +10,13 @@ import { until } from '../harness/until.mjs';
 
 const TOKEN = 'sk-ant-oat01-planted-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
-// What is planted: each must be found nowhere but in the Sandbox and on the Runner's own disk.
+// Values of odd characters. That they are nowhere but in the Sandbox and on the Runner's own disk is
+// found out by the harness, as in each flow (canaries/).
 const SECRET = `canary/one+${crypto.randomBytes(9).toString('hex')}=`;
 const SHARED = `canary-two"${crypto.randomBytes(9).toString('hex')}`;
 const REPLACED = `canary-three-${crypto.randomBytes(9).toString('hex')}`;
 const KEY = `sk-ant-api03-canary-${crypto.randomBytes(9).toString('hex')}`;
 const PEM = `-----BEGIN X-----\ncanary${crypto.randomBytes(20).toString('hex')}\n-----END X-----`;
-const CANARIES = { SECRET, SHARED, REPLACED, KEY, PEM_LINE: PEM.split('\n')[1] };
 
 let kndl;
 let session;
@@ -132,8 +129,9 @@ test('RD-01, RD-03, RD-07: redaction is tested with a random value, of which not
   assert.deepEqual([...new Set(result.trials.filter((trial) => trial.knownLimit).map((trial) => trial.spelling))].sort(),
     ['SPELLING_BASE64', 'SPELLING_INDENTED']);
   assert.ok(result.trials.every((trial) => !trial.knownLimit || !trial.masked));
-  // SECRET, REPLACED, ANTHROPIC_API_KEY, PEM, SHARED, and whose test it is their setup token.
-  assert.equal(Number(result.valueCount), 6);
+  // SECRET, REPLACED, ANTHROPIC_API_KEY, PEM, SHARED, whose test it is their setup token, and the
+  // three that the harness plants.
+  assert.equal(Number(result.valueCount), 6 + 3);
   const words = await kndl.ok('vars', 'demo/hello', 'test');
   assert.match(words, /^tool output +masked .*\*{20}/m);
   assert.match(words, /Known not to be found: base64, wrapped with indentation/);
@@ -164,7 +162,6 @@ test('RD-02: a change applies at the next wake; what it replaced stays masked un
     { sessionId: session })).body.changed ?? false;
   assert.equal(await changed(), false);
   const next = `canary-next-${crypto.randomBytes(9).toString('hex')}`;
-  CANARIES.NEXT = next;
   await vars(['demo/hello', 'set', 'REPLACED', '--sensitive'], next);
   assert.equal(await changed(), true);
   assert.match(await kndl.ok('show', session), /applies at its next wake:\n {2}REPLACED replaced\n/);
@@ -189,55 +186,4 @@ test('a foreign Repo and one that does not exist answer alike', async () => {
   const none = await ask('demo/nowhere');
   assert.equal(foreign.status, 404);
   assert.equal(foreign.body.message.replace('notes', ''), none.body.message.replace('nowhere', ''));
-});
-
-// In plain, and as it looks in base64 (at each of three places), in a URL and in JSON.
-function forms(value) {
-  const base64 = [0, 1, 2].map((shift) => Buffer.from('x'.repeat(shift) + value).toString('base64')
-    .replace(/=+$/, '').slice(shift === 0 ? 0 : 4, -3));
-  return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), ...base64];
-}
-
-function found(bytes) {
-  return Object.entries({ ...CANARIES, TOKEN })
-    .filter(([, value]) => forms(value).some((form) => bytes.includes(form)))
-    .map(([name]) => name);
-}
-
-test('CR-05, CR-06: planted values are in no log, row, file, argument or environment outside', async () => {
-  const holders = [];
-  const look = (folder) => {
-    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-      const file = path.join(folder, entry.name);
-      if (entry.isDirectory()) look(file);
-      else if (entry.isFile() && fs.statSync(file).size < 64 * 1024 * 1024)
-        for (const name of found(fs.readFileSync(file))) holders.push(`${name} in ${path.relative(kndl.dir, file)}`);
-    }
-  };
-  // PostgreSQL's files with its log of changes are among them. The scripted API keeps what Claude
-  // Code sent it, which is what Anthropic sees; the Runner's home is the Sandbox's own disk.
-  for (const folder of fs.readdirSync(kndl.dir, { withFileTypes: true }))
-    if (folder.isDirectory() && !['runner', 'anthropic', 'node', 'keys'].includes(folder.name))
-      look(path.join(kndl.dir, folder.name));
-  assert.deepEqual(holders, []);
-
-  const password = fs.readFileSync(path.join(kndl.dir, 'keys/postgres-postgres'), 'utf8').trim().split(':')[4];
-  const port = /^port = (\d+)$/m.exec(fs.readFileSync(path.join(kndl.dir, 'postgres/kndl.conf'), 'utf8'))[1];
-  const dump = execFileSync('pg_dump', ['-h', '127.0.0.1', '-p', port, '-U', 'postgres', 'kndl'],
-    { env: { PATH: process.env.PATH, PGPASSWORD: password }, maxBuffer: 256 * 1024 * 1024 });
-  assert.match(dump.toString('latin1'), /demo\/hello/);
-  assert.deepEqual(found(dump), []);
-
-  const world = fs.readlinkSync('/proc/self/ns/pid');
-  const sandboxed = (pid) => fs.readlinkSync(`/proc/${pid}/ns/pid`) !== world;
-  for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    let seen;
-    try {
-      if (sandboxed(pid) || Number(pid) === process.pid) continue;
-      seen = Buffer.concat(['cmdline', 'environ'].map((name) => fs.readFileSync(`/proc/${pid}/${name}`)));
-    } catch {
-      continue;
-    }
-    assert.deepEqual(found(seen), [], `process ${pid}`);
-  }
 });

@@ -4,14 +4,13 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
-import { ROOT } from './kndl.mjs';
-
 function readContract() {
-  const root = path.join(ROOT, 'proto');
+  const root = fileURLToPath(new URL('../../proto', import.meta.url));
   const protos = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.proto'));
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'kndl-contract-'));
   try {

@@ -9,6 +9,7 @@ import https from 'node:https';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { Canaries } from '../canaries/canaries.mjs';
 import { until } from './until.mjs';
 
 export const ROOT = fs.realpathSync(fileURLToPath(new URL('../..', import.meta.url)));
@@ -126,8 +127,9 @@ class GitHub {
 
 export class Kndl {
   // Starts a fresh one. `env` goes to ./dev up; `scenario` as in Anthropic.use(); with
-  // `runnerDiskMib` the Runner's home is a disk of that size.
-  static async start(name, { scenario = 'all', env = {}, runnerDiskMib } = {}) {
+  // `runnerDiskMib` the Runner's home is a disk of that size. With `canaries` values are planted,
+  // and stop() fails where one of them is found that must not be there.
+  static async start(name, { scenario = 'all', env = {}, runnerDiskMib, canaries = true } = {}) {
     const kndl = new Kndl();
     kndl.dir = path.join(ROOT, '.dev/flow', name);
     kndl.extra = env;
@@ -140,16 +142,29 @@ export class Kndl {
     // A checkout may lie where only root can walk, such as /root.
     fs.chmodSync(path.dirname(kndl.dir), 0o700);
     if (runnerDiskMib) kndl.mountDisk(runnerDiskMib);
+    if (canaries) {
+      await kndl.readFacts();
+      kndl.canaries = await Canaries.start(kndl);
+    }
     await kndl.up();
     kndl.anthropic.use(scenario);
+    if (canaries && env.KNDL_DEV_LOGIN !== 'off')
+      await kndl.canaries.plant((method, message) => kndl.call(method, message));
     return kndl;
+  }
+
+  // Where this kndl is, or will be.
+  async readFacts() {
+    const { stdout } = await this.dev(['facts']);
+    this.facts = JSON.parse(stdout);
   }
 
   async up(extra = {}) {
     const up = await this.dev(['up'], { env: extra, timeoutMs: UP_MS });
     if (up.code !== 0)
       throw new Error(`./dev up failed (${up.code}):\n${up.stdout}\n${up.stderr}\n${this.tail()}`);
-    this.facts = JSON.parse(fs.readFileSync(path.join(this.dir, 'facts.json'), 'utf8'));
+    await this.readFacts();
+    this.isUp = true;
     this.anthropic = new Anthropic(this);
     this.github = new GitHub(this);
     return up;
@@ -167,6 +182,17 @@ export class Kndl {
 
   // The files stay, for whoever looks into why a test failed.
   async stop() {
+    const canaries = this.isUp ? this.canaries : undefined;
+    this.canaries = undefined;
+    this.isUp = false;
+    try {
+      await canaries?.check();
+    } finally {
+      await this.down();
+    }
+  }
+
+  async down() {
     const down = await this.dev(['down'], { timeoutMs: UP_MS });
     if (down.code !== 0) throw new Error(`./dev down failed:\n${down.stdout}\n${down.stderr}`);
     // Its slot is another test's now.
@@ -175,9 +201,11 @@ export class Kndl {
     if (mounts.includes(` ${this.disk} `)) execFileSync('/usr/bin/umount', [this.disk]);
   }
 
-  dev(args, { env = {}, input, timeoutMs = CLI_MS } = {}) {
+  async dev(args, { env = {}, input, timeoutMs = CLI_MS } = {}) {
     const whole = environment(this.dir, { ...this.extra, ...env });
-    return run(path.join(ROOT, 'dev'), args, { env: whole, input, timeoutMs });
+    const done = await run(path.join(ROOT, 'dev'), args, { env: whole, input, timeoutMs });
+    this.canaries?.show(args.slice(0, 2).join(' '), done.stdout, done.stderr);
+    return done;
   }
 
   // The kndl command, signed in as the Owner: {code, stdout, stderr}.
@@ -269,6 +297,7 @@ export class Kndl {
       { requestId: crypto.randomUUID(), name: 'this machine' });
     if (answer.status !== 200) throw new Error(`RegisterRunner: ${JSON.stringify(answer)}`);
     await this.giveRunnerToken(answer.body.token);
+    await this.canaries?.plant((method, message) => this.browse(cookie, method, message));
   }
 
   async giveRunnerToken(token) {
@@ -288,11 +317,11 @@ export class Kndl {
       [name, { state, pid: Number(pid), restarts: Number(restarts) }]));
   }
 
-  // kill -9; returns once the supervisor has it running again.
-  async kill(name) {
+  // kill -9, or another signal; returns once the supervisor has it running again.
+  async kill(name, signal = 'SIGKILL') {
     const before = (await this.programs()).get(name);
     if (!(before?.pid > 1)) throw new Error(`${name} does not run`);
-    process.kill(before.pid, 'SIGKILL');
+    process.kill(before.pid, signal);
     await until(`${name} runs again`, async () => {
       const now = (await this.programs()).get(name);
       return now.state === 'running' && now.pid !== before.pid;

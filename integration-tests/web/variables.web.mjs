@@ -85,11 +85,11 @@ test('a .env file is pasted', async () => {
 test('a Shared variable is made, linked, and overridden by the Repo\'s own', async () => {
   const shared = ada.page.getByRole('region', { name: 'Shared variables' });
   await set(shared, 'ONE', 'shared', false);
-  const entry = shared.getByRole('list', { name: 'Shared variables' }).getByRole('listitem').first();
-  await entry.waitFor();
-  await shared.getByLabel('Link ONE to').selectOption('demo/hello');
-  await shared.getByRole('button', { name: 'Link', exact: true }).click();
-  await shared.getByRole('button', { name: 'Unlink demo/hello' }).waitFor();
+  const entry = shared.getByRole('list', { name: 'Shared variables' }).getByRole('listitem')
+    .filter({ has: ada.page.getByLabel('Link ONE to') });
+  await entry.getByLabel('Link ONE to').selectOption('demo/hello');
+  await entry.getByRole('button', { name: 'Link', exact: true }).click();
+  await entry.getByRole('button', { name: 'Unlink demo/hello' }).waitFor();
   await row('ONE=shared').getByText('the Repo’s own wins').waitFor();
   await ada.checkLayout();
 });
