@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * The Runner's release of this Hub's version: what a Runner updates itself to (docs/adr/0024). The
+ * The Runner's release of this Hub's version: what a Runner updates itself to (docs/adr/0025). The
  * folder HUB_RUNNER_DIR (runner-agent, run-claude, mod/), read once at the start and kept in
  * memory.
  */

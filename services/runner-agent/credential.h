@@ -6,7 +6,7 @@
  * Hub says.
  *
  * A thread of its own renews it well before it ends (docs/adr/0021), and looks for a newer release
- * each time (docs/adr/0024). NATS ends the connection when the JWT does; the next one begins with
+ * each time (docs/adr/0025). NATS ends the connection when the JWT does; the next one begins with
  * the newer, and what was asked in between is asked again.
  */
 

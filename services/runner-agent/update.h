@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * The Runner's update of itself to its Hub's release (docs/adr/0024): looked for, fetched, tried,
+ * The Runner's update of itself to its Hub's release (docs/adr/0025): looked for, fetched, tried,
  * and become, by the exec of its runner-agent in this same process. Whatever fails leaves this
  * program running, is logged and told the Hub (update_note).
  */
