@@ -74,11 +74,16 @@ check_shell() {
   [ -z "$found" ] || complain 'shellcheck:' "$found"
 }
 
+# ./dev test brings buf.
 check_protos() {
-  local buf=$KNDL_ROOT/web/node_modules/.bin/buf found
-  [ -x "$buf" ] || buf=$KNDL_ROOT/integration-tests/node_modules/.bin/buf
-  [ -x "$buf" ] || return 0
-  found=$(cd proto && PATH=$DEV_DIR/node/bin:$PATH "$buf" lint 2>&1) || complain 'buf lint:' "$found"
+  local found
+  [ -x integration-tests/node_modules/.bin/buf ] || return 0
+  found=$(deploy/dev/protos.sh 2>&1) || complain 'proto:' "$found"
+}
+
+check_decisions() {
+  local found
+  found=$(deploy/dev/adr_index.sh docs/adr/README.md 2>&1) || complain 'docs/adr/README.md:' "$found"
 }
 
 check_staged() {
@@ -100,7 +105,7 @@ check_page() {
 dev_check() {
   local check
   cd "$KNDL_ROOT" || return 1
-  for check in format doors layers forbidden shell protos staged page; do "check_$check"; done
+  for check in format doors layers forbidden shell protos decisions staged page; do "check_$check"; done
   [ "$CHECK_FAILED" = 0 ] || return 1
   say 'all checks hold'
 }
