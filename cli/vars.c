@@ -234,7 +234,7 @@ static int need_shared(struct cli *cli, const char *name, const char **ret_id,
 {
     if (find_shared(cli, name, ret_id, err) < 0)
         return -1;
-    if ((*ret_id)[0] == '\0')
+    if ((*ret_id)[0] == '\0') /* NOLINT(clang-analyzer-core.NullDereference): set, or failed */
         return kndl_fail(err, KNDL_NOT_FOUND, "there is no Shared variable of that name");
     return 0;
 }

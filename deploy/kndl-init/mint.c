@@ -128,6 +128,7 @@ static int write_creds(const struct plan *plan, const struct kndl_nkey *signer,
     kndl_nkey_new(KNDL_NKEY_USER, &user);
     claims->user_public = user.public;
     kndl_jwt_user(signer, claims, &jwt);
+    claims->user_public = NULL;
     kndl_nkey_creds(kndl_buf_text(&jwt), &user, &creds);
     return files_write(path_of(plan, path, "creds/%s.creds", file), 0600, owner_of(plan, owner),
                        kndl_slice(creds.data, creds.size), err);

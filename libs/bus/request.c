@@ -297,7 +297,7 @@ int kndl_bus_send(struct kndl_bus *bus, const struct kndl_request *request, kndl
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf reply = {0};
     struct pending *pending = kndl_new0(struct pending);
-    natsMsg *message;
+    natsMsg *message = NULL;
 
     pthread_mutex_lock(&bus->lock);
     uint64_t number = ++bus->last_number;
@@ -328,7 +328,7 @@ int kndl_bus_send(struct kndl_bus *bus, const struct kndl_request *request, kndl
 int kndl_bus_post(struct kndl_bus *bus, const struct kndl_request *request, struct kndl_error *err)
 {
     char trace[KNDL_TOKEN_CHARS_MAX + 1];
-    natsMsg *message;
+    natsMsg *message = NULL;
 
     if (make_message(bus, request, NULL, trace, &message, err) < 0)
         return -1;

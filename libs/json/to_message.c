@@ -96,7 +96,7 @@ static int read_value(struct reader *reader, const struct kndl_value *value,
 {
     const char *name = field->name;
     const char *text;
-    struct number number;
+    struct number number = {0};
     double real;
 
     switch (field->type) {

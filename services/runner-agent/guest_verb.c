@@ -219,7 +219,7 @@ static int replace(int folder, const char *path, const char *bytes, size_t size,
 {
     KNDL_CLEANUP(kndl_close) int parent = -1;
     char made[KNDL_ID_SIZE + 8], id[KNDL_ID_SIZE];
-    const char *leaf;
+    const char *leaf = NULL;
 
     parent = open_parent(folder, path, &leaf, err);
     if (parent < 0)

@@ -83,7 +83,8 @@ static int add_bind(struct boot *boot, const char *source, const char *target, b
     box_path(boot->box, leaf, bind->source);
     if (S_ISDIR(about.st_mode)
             ? mkdir(bind->source, 0700) < 0
-            : (file = open(bind->source, O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+            : (file = /* NOLINT(clang-analyzer-deadcode.DeadStores): closed by its cleanup */
+               open(bind->source, O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
         return kndl_fail(err, errno == ENOSPC ? KNDL_RESOURCE_EXHAUSTED : KNDL_INTERNAL,
                          "make %s: %s", bind->source, strerror(errno));
     if (overlay_clone(source, owned ? boot->userns : -1, read_only, &tree, err) < 0 ||

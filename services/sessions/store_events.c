@@ -3,6 +3,7 @@
  * subagents, which prompt was delivered. Events of an older or settled run are history alone.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,8 +268,8 @@ static int append_gap(struct edit *edit, int64_t from, int64_t to, struct kndl_e
     char text[160];
 
     snprintf(text, sizeof text,
-             "The Runner lost %lld Events of this run before they reached the Hub.",
-             (long long)(to - from + 1));
+             "The Runner lost %" PRId64 " Events of this run before they reached the Hub.",
+             to - from + 1);
     return edit_note(edit, KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING, "events_lost",
                      kndl_arena_copy(edit->arena, text), err);
 }

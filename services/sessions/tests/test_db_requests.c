@@ -152,7 +152,7 @@ static void ask_with(struct fixture *f, struct asker *asker, struct store *store
                      const char *method, const ProtobufCMessage *request)
 {
     *asker = (struct asker){
-        .sessions = {store, &f->peers, &f->runners, &f->live, 0},
+        .sessions = {.store = store, .peers = &f->peers, .runners = &f->runners, .live = &f->live},
         .method = method,
         .request = request,
     };
