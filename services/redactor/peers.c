@@ -1,4 +1,4 @@
-/* Questions to secrets and repo-access, masked batches to sessions, deltas to viewers. */
+/* Questions to secrets, masked batches to sessions, deltas to viewers. */
 
 #include "peers.h"
 
@@ -12,7 +12,6 @@
 #include "kndl/log.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
-#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "kndl/service.h"
@@ -21,7 +20,6 @@
 #include "rpc.h"
 
 #define SECRETS(name) Kndl__Secrets__V1__##name
-#define ACCESS(name) Kndl__RepoAccess__V1__##name
 
 enum { STORED_WITHIN_MS = 10000 };
 
@@ -91,26 +89,6 @@ int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const str
         return 0;
     }
     return make_masks(redactor, call, whose->canary, resp, ret_masks);
-}
-
-int peers_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name)
-{
-    ACCESS(ResolveRepoRequest) req = KNDL__REPO_ACCESS__V1__RESOLVE_REPO_REQUEST__INIT;
-    ACCESS(ResolveRepoResponse) * resp;
-
-    req.person_id = (char *)call->actor.id;
-    req.repo_id = repo_id;
-    req.name = (char *)(repo_id == 0 ? name : "");
-    if (KNDL_CALL(ACCESS, ResolveRepo,
-                  kndl__repo_access__v1__repo_access_internal_service__descriptor, bus, call, &req,
-                  &resp) < 0)
-        return -1;
-    if (resp->repo == NULL)
-        return kndl_fail(&call->err, KNDL_INTERNAL, "repo-access answered without a Repo");
-    *ret_id = resp->repo->id;
-    *ret_name = resp->repo->name;
-    return 0;
 }
 
 static void fill_hits(SECRETS(CountMaskedRequest__Hits) * hits, SECRETS(Counted) * counted,

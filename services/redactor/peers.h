@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * What redactor asks of others: secrets, for what to mask and to count what was, and repo-access,
- * for a Repo as a person sees it (it waits for both); sessions, to store what is masked (and never
- * waits for it: the answer comes to a callback).
+ * What redactor asks of others: secrets, for what to mask and to count what was (it waits for it);
+ * sessions, to store what is masked (and never waits for it: the answer comes to a callback).
  */
 
 #include <stdbool.h>
@@ -38,11 +37,6 @@ struct whose {
  */
 int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const struct whose *whose,
                     int64_t at_least, struct masks **ret_masks);
-
-/* A Repo by id, or by name where the id is 0, as the caller of `call` sees it. KNDL_NOT_FOUND, word
- * for word alike, whether it does not exist or they may not see it. */
-int peers_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name);
 
 /* 0: secrets has counted it. */
 int peers_report_hits(struct kndl_bus *bus, struct kndl_call *call, const struct report *report);

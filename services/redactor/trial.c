@@ -4,6 +4,7 @@
  * nowhere but into the answer.
  */
 
+#include "kndl/access.h"
 #include "kndl/buf.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
@@ -88,13 +89,11 @@ static int stand(struct kndl_call *call, const struct kndl_public *row,
     (void)row;
     *ret_who = KNDL_WHO_MEMBER; /* the gateway has asked repo-access, and so does what follows */
     call->found = repo;
-    if (peers_resolve_repo(redactor->bus, call, kndl_request_number(request, "repo_id"),
-                           kndl_request_text(request, "repo_name"), &repo->id, &repo->name) == 0)
-        *ret_who |= KNDL_WHO_PARTICIPANT;
-    else if (call->err.code == KNDL_NOT_FOUND)
-        call->err = (struct kndl_error){0};
-    else
-        return -1;
+    if (kndl_access_resolve_repo(redactor->bus, call, kndl_request_number(request, "repo_id"),
+                                 kndl_request_text(request, "repo_name"), &repo->id,
+                                 &repo->name) < 0)
+        return kndl_stand_absent(call);
+    *ret_who |= KNDL_WHO_PARTICIPANT;
     return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "kndl/error.h"
 
+struct kndl_access;
 struct kndl_bus;
 struct kndl_call;
 struct peers;
@@ -23,14 +24,11 @@ void peers_close(struct peers *peers);
 int peers_tell_token_changed(struct peers *peers, struct kndl_call *call,
                              const struct token_change *change);
 
-/* A Repo by id, or by name where the id is 0, as the caller of `call` sees it. KNDL_NOT_FOUND, word
- * for word alike, whether it does not exist or they may not see it. */
+/* repo-access: as in kndl/access.h. */
 int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
                        const char *name, int64_t *ret_id, const char **ret_name);
-
-/* Which of these Repos may the caller see? ret_allowed has `count` places. */
 int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, bool *ret_allowed);
+                       size_t count, struct kndl_access *ret_access);
 
 /* Mask sets of Sessions have changed: redactor asks for them anew. May be lost; redactor asks
  * every few seconds anyway. */

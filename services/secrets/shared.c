@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "kndl/access.h"
 #include "kndl/clock.h"
 #include "kndl/log.h"
 #include "peers.h"
@@ -58,6 +59,7 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
 {
     struct secrets *secrets = call->state;
     struct variables variables;
+    struct kndl_access access;
     size_t links = 0, at = 0;
 
     (void)req;
@@ -67,13 +69,12 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
         links += variables.all[i].link_count;
 
     int64_t *repo_ids = kndl_arena_alloc(call->arena, (links + 1) * sizeof *repo_ids);
-    bool *allowed = kndl_arena_alloc(call->arena, (links + 1) * sizeof *allowed);
     for (size_t i = 0; i < variables.count; i++) {
         memcpy(repo_ids + at, variables.all[i].links,
                variables.all[i].link_count * sizeof *repo_ids);
         at += variables.all[i].link_count;
     }
-    if (peers_check_access(secrets->peers, call, repo_ids, links, allowed) < 0)
+    if (peers_check_access(secrets->peers, call, repo_ids, links, &access) < 0)
         return -1;
 
     resp->variables =
@@ -82,7 +83,7 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
     for (size_t i = 0; i < variables.count; i++) {
         V1(Variable) *out;
 
-        if (judge(call, &variables.all[i], allowed + at, &out) != HIDDEN)
+        if (judge(call, &variables.all[i], access.allowed + at, &out) != HIDDEN)
             resp->variables[resp->n_variables++] = out;
         at += variables.all[i].link_count;
     }
@@ -92,13 +93,13 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
 int stand_to_shared(struct kndl_call *call, const struct variable *variable, unsigned *ret_who)
 {
     struct secrets *secrets = call->state;
-    bool *allowed = kndl_arena_alloc(call->arena, (variable->link_count + 1) * sizeof *allowed);
+    struct kndl_access access;
     V1(Variable) *out;
 
-    if (peers_check_access(secrets->peers, call, variable->links, variable->link_count, allowed) <
+    if (peers_check_access(secrets->peers, call, variable->links, variable->link_count, &access) <
         0)
         return -1;
-    switch (judge(call, variable, allowed, &out)) {
+    switch (judge(call, variable, access.allowed, &out)) {
     case HIDDEN:
         break;
     case SEEN:

@@ -1,6 +1,7 @@
 /* Who a person is to the Repo, the Session or the Shared variable that their request names. */
 
 #include "handlers.h"
+#include "kndl/access.h"
 #include "kndl/id.h"
 #include "peers.h"
 #include "rpc.h"
@@ -10,16 +11,16 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, stru
                             unsigned *ret_who)
 {
     struct secrets *secrets = call->state;
-    bool is_allowed = false;
+    struct kndl_access access;
 
     if (!kndl_id_is_valid(session_id))
         return 0;
     if (store_find_session_repo(secrets->store, session_id, call->arena, &named->repo_id,
                                 &named->has_variables, &call->err) < 0)
         return kndl_stand_absent(call);
-    if (peers_check_access(secrets->peers, call, &named->repo_id, 1, &is_allowed) < 0)
+    if (peers_check_access(secrets->peers, call, &named->repo_id, 1, &access) < 0)
         return -1;
-    if (is_allowed)
+    if (access.count > 0)
         *ret_who |= KNDL_WHO_PARTICIPANT;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kndl/access.h"
 #include "kndl/bus.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
@@ -24,7 +25,7 @@
 #define REDACTOR_SERVICE kndl__redactor__v1__redactor_internal_service__descriptor
 
 enum {
-    ACCESS_BATCH_COUNT = 200,
+    REPOS_BATCH_COUNT = 200,
     TASK_TIMEOUT_MS = 5000,
     MASK_MS = 2000, /* then another copy of redactor may be asked */
 };
@@ -53,58 +54,16 @@ static void limit(struct kndl_call *call)
         call->deadline_ms = kndl_clock_ms() + TASK_TIMEOUT_MS;
 }
 
-static int check_batch(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct access *access)
-{
-    ACCESS(CheckAccessRequest) req = KNDL__REPO_ACCESS__V1__CHECK_ACCESS_REQUEST__INIT;
-    ACCESS(CheckAccessResponse) * resp;
-
-    req.person_id = (char *)call->actor.id;
-    req.repo_ids = (int64_t *)repo_ids;
-    req.n_repo_ids = count;
-    if (KNDL_CALL(ACCESS, CheckAccess, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
-        return -1;
-    for (size_t i = 0; i < resp->n_allowed_repo_ids && i < count; i++)
-        access->repo_ids[access->count++] = resp->allowed_repo_ids[i];
-    if (access->valid_until_ms == 0 || resp->valid_until_ms < access->valid_until_ms)
-        access->valid_until_ms = resp->valid_until_ms;
-    return 0;
-}
-
 int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct access *ret_access)
+                       size_t count, struct kndl_access *ret_access)
 {
-    struct access access = {.repo_ids =
-                                kndl_arena_alloc(call->arena, (count + 1) * sizeof(int64_t))};
-
-    limit(call);
-    for (size_t at = 0; at < count; at += ACCESS_BATCH_COUNT) {
-        size_t batch = count - at < ACCESS_BATCH_COUNT ? count - at : ACCESS_BATCH_COUNT;
-
-        if (check_batch(peers, call, repo_ids + at, batch, &access) < 0)
-            return -1;
-    }
-    *ret_access = access;
-    return 0;
+    return kndl_access_check(peers->bus, call, repo_ids, count, ret_access);
 }
 
 int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
                        const char *name, int64_t *ret_id, const char **ret_name)
 {
-    ACCESS(ResolveRepoRequest) req = KNDL__REPO_ACCESS__V1__RESOLVE_REPO_REQUEST__INIT;
-    ACCESS(ResolveRepoResponse) * resp;
-
-    req.person_id = (char *)call->actor.id;
-    req.repo_id = repo_id;
-    req.name = (char *)name;
-    limit(call);
-    if (KNDL_CALL(ACCESS, ResolveRepo, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
-        return -1;
-    if (resp->repo == NULL)
-        return kndl_fail(&call->err, KNDL_INTERNAL, "repo-access answered without a Repo");
-    *ret_id = resp->repo->id;
-    *ret_name = resp->repo->name;
-    return 0;
+    return kndl_access_resolve_repo(peers->bus, call, repo_id, name, ret_id, ret_name);
 }
 
 static const char *problem_of(ACCESS(GetReposResponse__Presence) presence)
@@ -128,12 +87,12 @@ int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *
     size_t found = 0;
 
     limit(call);
-    for (size_t at = 0; at < count; at += ACCESS_BATCH_COUNT) {
+    for (size_t at = 0; at < count; at += REPOS_BATCH_COUNT) {
         ACCESS(GetReposRequest) req = KNDL__REPO_ACCESS__V1__GET_REPOS_REQUEST__INIT;
         ACCESS(GetReposResponse) * resp;
 
         req.repo_ids = (int64_t *)repo_ids + at;
-        req.n_repo_ids = count - at < ACCESS_BATCH_COUNT ? count - at : ACCESS_BATCH_COUNT;
+        req.n_repo_ids = count - at < REPOS_BATCH_COUNT ? count - at : REPOS_BATCH_COUNT;
         if (KNDL_CALL(ACCESS, GetRepos, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
             return -1;
         for (size_t i = 0; i < resp->n_repos && found < count; i++)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kndl_access;
 struct kndl_bus;
 struct kndl_call;
 struct kndl_error;
@@ -21,17 +22,9 @@ struct peers;
 int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err);
 void peers_close(struct peers *peers);
 
-/* What a person may see of some Repos, and until when that may be relied upon. */
-struct access {
-    int64_t *repo_ids;
-    size_t count;
-    int64_t valid_until_ms;
-};
-/* repo-access: which of these Repos may the person of this call see? Asks in batches. */
+/* repo-access, for people's methods: as in kndl/access.h. */
 int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct access *ret_access);
-
-/* repo-access: a Repo by id or, if that is 0, by name, as the person of this call sees it. */
+                       size_t count, struct kndl_access *ret_access);
 int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
                        const char *name, int64_t *ret_id, const char **ret_name);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "kndl/access.h"
 #include "kndl/id.h"
 #include "peers.h"
 #include "rpc.h"
@@ -11,7 +12,7 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, unsi
 {
     struct sessions *sessions = call->state;
     struct named_session *named = kndl_arena_alloc(call->arena, sizeof *named);
-    struct access access;
+    struct kndl_access access;
 
     if (!kndl_id_is_valid(session_id))
         return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "kndl/access.h"
 #include "kndl/id.h"
 #include "peers.h"
 #include "present.h"
@@ -47,7 +48,7 @@ int list_sessions(struct kndl_call *call, const V1(ListSessionsRequest) *req,
     const char *creator = req->mine ? call->actor.id : "";
     struct session_place behind;
     struct session *found;
-    struct access access;
+    struct kndl_access access;
     int64_t *repo_ids;
     int64_t limit;
     size_t count;
@@ -170,7 +171,7 @@ int open_view(struct kndl_call *call, const V1(OpenViewRequest) *req, V1(OpenVie
 int heads(struct kndl_call *call, const V1(HeadsRequest) *req, V1(HeadsResponse) *resp)
 {
     struct sessions *sessions = call->state;
-    struct access access;
+    struct kndl_access access;
     int64_t *repo_ids;
     size_t count;
 

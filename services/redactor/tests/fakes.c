@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hits.h"
+#include "kndl/access.h"
 #include "kndl/redact.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/rpc.h"
@@ -51,8 +52,8 @@ int peers_get_masks(struct redactor *redactor, struct kndl_call *call, const str
     return 0;
 }
 
-int peers_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name)
+int kndl_access_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
+                             const char *name, int64_t *ret_id, const char **ret_name)
 {
     (void)bus;
     if (repo_id != 7 && strcmp(name, "demo/hello") != 0)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kndl/access.h"
+#include "kndl/arena.h"
 #include "kndl/env.h"
 #include "kndl/rpc.h"
 #include "kndl/secret.h"
@@ -60,11 +62,17 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
 }
 
 int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, bool *ret_allowed)
+                       size_t count, struct kndl_access *ret_access)
 {
-    (void)call;
+    struct kndl_access access = {
+        .allowed = kndl_arena_alloc(call->arena, (count + 1) * sizeof(bool)),
+        .repo_ids = kndl_arena_alloc(call->arena, (count + 1) * sizeof(int64_t)),
+    };
+
     for (size_t i = 0; i < count; i++)
-        ret_allowed[i] = is_seen(peers, repo_ids[i]);
+        if ((access.allowed[i] = is_seen(peers, repo_ids[i])))
+            access.repo_ids[access.count++] = repo_ids[i];
+    *ret_access = access;
     return 0;
 }
 

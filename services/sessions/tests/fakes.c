@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kndl/access.h"
 #include "kndl/arena.h"
 #include "kndl/rpc.h"
 #include "live.h"
@@ -10,9 +11,9 @@
 #include "store.h"
 
 int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct access *ret_access)
+                       size_t count, struct kndl_access *ret_access)
 {
-    struct access access = {.valid_until_ms = 300000};
+    struct kndl_access access = {.valid_until_ms = 300000};
 
     if (peers->access_down)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "repo-access does not answer");
