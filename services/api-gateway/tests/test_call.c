@@ -204,11 +204,33 @@ static void faults_33_a_cookie_needs_our_own_origin(void **state)
             assert_int_equal(fake_count(service->rows[m].method), 0);
         }
     }
-    /* A form's POST of a foreign page, which needs no preflight. */
+    /* A form's POST of a foreign page, which needs no preflight: refused for that, not its type. */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(fixture_ask(f,
+                                     &(struct ask_options){
+                                         .path = WHO_AM_I,
+                                         .type = "text/plain",
+                                         .origin = cases[i].origin,
+                                         .extra = cases[i].extra,
+                                         .cookie = fixture_web_token,
+                                     },
+                                     &head, &body),
+                         403);
     assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .type = "text/plain",
-                                                       .cookie = fixture_web_token},
+                                 &(struct ask_options){
+                                     .path = WHO_AM_I,
+                                     .type = "text/plain",
+                                     .origin = "https://evil.example",
+                                 },
+                                 &head, &body),
+                     403);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){
+                                     .path = WHO_AM_I,
+                                     .type = "text/plain",
+                                     .origin = "own",
+                                     .cookie = fixture_web_token,
+                                 },
                                  &head, &body),
                      415);
     assert_int_equal(fake_count("Authenticate"), 0);
