@@ -55,7 +55,7 @@ static void on_begun(const struct kndl_reply *reply, void *data)
 static int check_begin(struct auth *auth, struct kndl_error *err)
 {
     if (!credential_origin_is_ours(&auth->gateway->settings, auth->request, false))
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "the request does not come from this Hub");
+        return credential_refuse_page(err);
     if (!rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request)))
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
                          "too many sign-ins from here; wait a minute");

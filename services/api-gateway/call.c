@@ -291,8 +291,7 @@ static void authenticate(struct call *call)
     struct kndl_error err;
     bool was_given;
 
-    if (credential_read(&gateway->settings, call->request, true, &credential, &was_given, &err) <
-        0) {
+    if (credential_read(&gateway->settings, call->request, &credential, &was_given, &err) < 0) {
         if (was_given && err.code == KNDL_UNAUTHENTICATED)
             fail_credential(call, &err);
         else

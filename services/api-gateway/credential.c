@@ -15,6 +15,12 @@ int credential_refuse(struct kndl_error *err)
     return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
 }
 
+int credential_refuse_page(struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_PERMISSION_DENIED,
+                     "the request does not come from a page of this Hub: do it there");
+}
+
 bool credential_host_is_ours(const struct settings *settings,
                              const struct kndl_web_request *request)
 {
@@ -36,6 +42,18 @@ bool credential_origin_is_ours(const struct settings *settings,
     if (origin == NULL)
         return may_be_absent;
     return strcmp(origin, settings->origin) == 0;
+}
+
+bool credential_page_is_foreign(const struct settings *settings,
+                                const struct kndl_web_request *request)
+{
+    const char *method = kndl_web_method(request);
+    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
+    bool is_by_cookie = kndl_web_header(request, "authorization") == NULL && cookie.size > 0;
+
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+        return false;
+    return !credential_origin_is_ours(settings, request, !is_by_cookie);
 }
 
 const char *credential_sign_in_cookie(const struct settings *settings)
@@ -73,8 +91,7 @@ static int take(enum credential_kind kind, enum kndl_token_kind token_kind, stru
 }
 
 int credential_read(const struct settings *settings, const struct kndl_web_request *request,
-                    bool by_page_alone, struct credential *ret, bool *ret_was_given,
-                    struct kndl_error *err)
+                    struct credential *ret, bool *ret_was_given, struct kndl_error *err)
 {
     const char *authorization = kndl_web_header(request, "authorization");
     bool unused;
@@ -97,8 +114,8 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
     *ret_was_given = cookie.size > 0;
     if (cookie.size == 0)
         return credential_refuse(err);
-    if (!credential_origin_is_ours(settings, request, !by_page_alone))
-        return kndl_fail(err, KNDL_PERMISSION_DENIED, "the request does not come from this Hub");
+    if (!credential_origin_is_ours(settings, request, false))
+        return credential_refuse_page(err);
     return take(CREDENTIAL_WEB, KNDL_TOKEN_WEB, cookie, ret, err);
 }
 
@@ -107,7 +124,7 @@ int credential_read_sign_in(const struct settings *settings, const struct kndl_w
 {
     struct credential credential;
 
-    if (credential_read(settings, request, true, &credential, NULL, err) < 0)
+    if (credential_read(settings, request, &credential, NULL, err) < 0)
         return -1;
     if (credential.kind == CREDENTIAL_CONFIRMED)
         return credential_refuse(err);

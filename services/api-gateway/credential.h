@@ -31,14 +31,18 @@ bool credential_host_is_ours(const struct settings *settings,
 bool credential_origin_is_ours(const struct settings *settings,
                                const struct kndl_web_request *request, bool may_be_absent);
 
+/* May a foreign page have sent what would change something (any method but GET and HEAD)? It came
+ * from another Origin than ours, or with our cookie and none. */
+bool credential_page_is_foreign(const struct settings *settings,
+                                const struct kndl_web_request *request);
+
 /*
- * `by_page_alone`: by a cookie it must bring our Origin (all that changes something, all upgrades).
- * Fails with KNDL_UNAUTHENTICATED, alike for none and malformed; with KNDL_PERMISSION_DENIED if
- * the Origin is wrong. *ret_was_given (may be NULL): there was something that looked like one.
+ * By a cookie it must bring our Origin. Fails with KNDL_UNAUTHENTICATED, alike for none and
+ * malformed; with KNDL_PERMISSION_DENIED if the Origin is wrong. *ret_was_given (may be NULL):
+ * there was something that looked like one.
  */
 int credential_read(const struct settings *settings, const struct kndl_web_request *request,
-                    bool by_page_alone, struct credential *ret, bool *ret_was_given,
-                    struct kndl_error *err);
+                    struct credential *ret, bool *ret_was_given, struct kndl_error *err);
 
 /* The same for what is no method: a confirmation is for methods alone, and unknown elsewhere. */
 int credential_read_sign_in(const struct settings *settings, const struct kndl_web_request *request,
@@ -55,5 +59,6 @@ struct kndl_slice credential_find_cookie(const struct kndl_web_request *request,
 bool credential_of_browser(const struct settings *settings, const struct kndl_web_request *request,
                            uint8_t ret_hash[KNDL_HASH_BYTES]);
 
-/* The one refusal for all that is not known. */
+/* The one refusal for all that is not known, and for pages that are not ours. */
 int credential_refuse(struct kndl_error *err);
+int credential_refuse_page(struct kndl_error *err);

@@ -75,6 +75,12 @@ void route_request(struct kndl_web_request *request, void *data)
         answer_error(gateway, request, &err, trace);
         return;
     }
+    /* Before its type, its body or its credential is looked at. */
+    if (credential_page_is_foreign(&gateway->settings, request)) {
+        credential_refuse_page(&err);
+        answer_error(gateway, request, &err, trace);
+        return;
+    }
     dispatch(gateway, request, path, trace);
 }
 
