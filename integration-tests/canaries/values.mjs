@@ -28,9 +28,26 @@ export const SHAPES = [
   [/\bS[UAO][A-Z2-7]{56}\b/g, 'NATS seed'],
 ];
 
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+// A seed ends with the CRC-16 (XMODEM, low byte first) of what is before it; zeros in base64, as
+// Chromium has them in its arguments, do not.
+function isSeed(text) {
+  const bits = [...text].map((c) => BASE32.indexOf(c).toString(2).padStart(5, '0')).join('');
+  const bytes = Array.from({ length: bits.length >> 3 }, (_, i) => parseInt(bits.slice(8 * i, 8 * i + 8), 2));
+  const sum = bytes.splice(-2);
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+  }
+  return sum[0] === (crc & 0xff) && sum[1] === crc >> 8;
+}
+
 // What a shape says that a text is.
 export function kindOf(text) {
-  return SHAPES.find(([shape]) => text.match(shape)?.[0] === text)?.[1];
+  const kind = SHAPES.find(([shape]) => text.match(shape)?.[0] === text)?.[1];
+  return kind === 'NATS seed' && !isSeed(text) ? undefined : kind;
 }
 
 const decode = (name, bytes) => fromBinary(registry.getMessage(name), bytes);
