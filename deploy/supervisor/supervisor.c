@@ -133,7 +133,11 @@ static void take_over(struct supervisor *supervisor, struct program *program,
     restart(supervisor, program);
 }
 
-int supervisor_reload(struct supervisor *supervisor, struct kndl_error *err)
+/*
+ * Reads the plan again: what is new is started, what is no more there ends, what changed is
+ * started anew, the rest keeps its process. On failure nothing changes.
+ */
+static int read_again(struct supervisor *supervisor, struct kndl_error *err)
 {
     struct plan plan;
     struct program *programs;
@@ -208,7 +212,7 @@ void supervisor_ask(struct supervisor *supervisor, const char *request, struct k
         return;
     }
     if (strcmp(request, "reload") == 0) {
-        if (supervisor_reload(supervisor, &err) < 0)
+        if (read_again(supervisor, &err) < 0)
             kndl_buf_printf(answer, "error %s\n", err.message);
         else
             kndl_buf_append_text(answer, "ok\n");

@@ -38,12 +38,6 @@ void supervisor_wait(struct supervisor *supervisor, int signals, int control, in
 /* Does what is due and returns the milliseconds to the next time, or -1. */
 int supervisor_tick(struct supervisor *supervisor);
 
-/*
- * Reads the plan again: what is new is started, what is no more there ends, what changed is
- * started anew, the rest keeps its process. On failure nothing changes.
- */
-int supervisor_reload(struct supervisor *supervisor, struct kndl_error *err);
-
 /* "status", "reload", or "stop", "start" and "restart" with a name; writes the answer's text. */
 void supervisor_ask(struct supervisor *supervisor, const char *request, struct kndl_buf *answer);
 

@@ -27,7 +27,8 @@ int64_t backoff_next(int64_t ms)
     return ms > BACKOFF_MS_MOST ? BACKOFF_MS_MOST : ms;
 }
 
-bool server_pause(struct server *server, int64_t ms)
+/* A pause of so many ms that the end cuts short; true if it did. */
+static bool pause_for(struct server *server, int64_t ms)
 {
     struct timespec until = kndl_wait_until(ms);
     bool stops;
@@ -70,7 +71,7 @@ bool server_open_state(struct server *server, void **ret_state)
         pause_ms = backoff_next(pause_ms);
         kndl_log(KNDL_WARNING, "what the service needs is away; trying again",
                  KNDL_STR("why", err.message), KNDL_I64("pause_ms", pause_ms));
-        if (server_pause(server, pause_ms))
+        if (pause_for(server, pause_ms))
             return false;
     }
 }

@@ -90,9 +90,6 @@ void server_close(struct server *server);
 
 void server_wake(struct server *server, const struct kndl_task *task);
 
-/* A pause of so many ms that the end cuts short; true if it did. */
-bool server_pause(struct server *server, int64_t ms);
-
 /* Opens a worker's or task's state, however long it takes; false if that failed or the end came. */
 bool server_open_state(struct server *server, void **ret_state);
 

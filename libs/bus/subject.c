@@ -106,14 +106,3 @@ bool kndl_reply_is_allowed(const char *subject, const char *reply)
         return false;
     return kndl_permissions_allow(user, is_runner ? runner_id : NULL, subject);
 }
-
-bool kndl_subject_session(const char *subject, char ret_id[27])
-{
-    char id[KNDL_TOKEN_CHARS_MAX + 1];
-
-    if (strncmp(subject, "kndl.live.", strlen("kndl.live.")) != 0 ||
-        !kndl_subject_token(subject, 2, id) || strlen(id) > 26)
-        return false;
-    memcpy(ret_id, id, strlen(id) + 1);
-    return true;
-}

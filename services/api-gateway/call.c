@@ -53,7 +53,7 @@ void call_abort(struct call *call)
     free_call(call);
 }
 
-void call_fail(struct call *call, const struct kndl_error *err)
+static void fail(struct call *call, const struct kndl_error *err)
 {
     struct kndl_error refusal = *err;
 
@@ -76,7 +76,7 @@ static int write_json(struct call *call, struct kndl_slice response, struct kndl
     return 0;
 }
 
-void call_answer(struct call *call, struct kndl_slice response)
+static void answer_call(struct call *call, struct kndl_slice response)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf json = {0};
     struct kndl_error err;
@@ -89,7 +89,7 @@ void call_answer(struct call *call, struct kndl_slice response)
 
     if (call->is_json) {
         if (write_json(call, response, &json, &err) < 0) {
-            call_fail(call, &err);
+            fail(call, &err);
             return;
         }
         answer.type = "application/json";
@@ -108,9 +108,9 @@ static void on_answer(const struct kndl_reply *reply, void *data)
     if (call->wait != NULL && wait_holds(call, reply))
         return;
     if (reply->err.code != KNDL_OK)
-        call_fail(call, &reply->err);
+        fail(call, &reply->err);
     else
-        call_answer(call, reply->data);
+        answer_call(call, reply->data);
 }
 
 void call_forward(struct call *call)
@@ -120,7 +120,7 @@ void call_forward(struct call *call)
 
     if (left_ms <= 0) {
         kndl_fail(&err, KNDL_DEADLINE_EXCEEDED, "the time that you gave is over");
-        call_fail(call, &err);
+        fail(call, &err);
         return;
     }
     call->ask = ask_send(
@@ -245,7 +245,7 @@ static void run(struct call *call)
     struct kndl_error err;
 
     if (admit(call, &err) < 0 || prepare(call, &err) < 0)
-        call_fail(call, &err);
+        fail(call, &err);
     else
         call_forward(call);
 }
@@ -254,14 +254,14 @@ static void fail_now(void *data)
 {
     struct call *call = data;
 
-    call_fail(call, &call->refusal);
+    fail(call, &call->refusal);
 }
 
 /* Who tries tokens gets slower answers. */
 static void fail_credential(struct call *call, const struct kndl_error *err)
 {
     if (rate_take(call->gateway, RATE_BAD_TOKEN, rate_address(call->gateway, call->request))) {
-        call_fail(call, err);
+        fail(call, err);
         return;
     }
     call->refusal = *err;
@@ -281,7 +281,7 @@ static void on_authenticated(const struct kndl_reply *reply, void *data)
     else if (err.code == KNDL_UNAUTHENTICATED)
         fail_credential(call, &err);
     else
-        call_fail(call, &err);
+        fail(call, &err);
 }
 
 static void authenticate(struct call *call)
@@ -295,7 +295,7 @@ static void authenticate(struct call *call)
         if (was_given && err.code == KNDL_UNAUTHENTICATED)
             fail_credential(call, &err);
         else
-            call_fail(call, &err);
+            fail(call, &err);
         return;
     }
     call->principal.credential = credential;

@@ -39,6 +39,3 @@ void call_abort(struct call *call);
 
 /* For wait.c: asks the owner (again); what comes is for the wait first. */
 void call_forward(struct call *call);
-/* Answers and ends the call: with the response's bytes, or err. */
-void call_answer(struct call *call, struct kndl_slice response);
-void call_fail(struct call *call, const struct kndl_error *err);

@@ -71,9 +71,6 @@ enum { MACHINE_CHARS_MAX = 100 };
 int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
           unsigned *ret_who);
 
-/* The person who asks, who was a Member when the call came. Lives as long as the call. */
-const struct person *caller_of(const struct kndl_call *call);
-
 /* INVALID_ARGUMENT unless it is 1 to 64 characters. */
 int check_request_id(struct kndl_call *call, const char *request_id);
 int check_machine(struct kndl_call *call, const char *machine);

@@ -83,7 +83,8 @@ int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufC
     return 0;
 }
 
-const struct person *caller_of(const struct kndl_call *call)
+/* The person who asks, who was a Member when the call came. Lives as long as the call. */
+static const struct person *caller_of(const struct kndl_call *call)
 {
     return call->found;
 }

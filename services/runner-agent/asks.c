@@ -69,12 +69,3 @@ void asks_put(struct asks *asks, const struct hub_question *question, session_an
     asks->first = ask;
     ask->ask = hub_ask(asks->hub, question, answered, ask);
 }
-
-size_t asks_count(const struct asks *asks)
-{
-    size_t count = 0;
-
-    for (const struct session_ask *ask = asks->first; ask != NULL; ask = ask->next)
-        count++;
-    return count;
-}

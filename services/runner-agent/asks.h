@@ -27,6 +27,3 @@ void asks_free(struct asks *asks);
 /* Asks. `note` (at most 63 bytes) is copied; fn may be NULL, and may free the asks. */
 void asks_put(struct asks *asks, const struct hub_question *question, session_answer_fn fn,
               const char *note);
-
-/* How many are out. */
-size_t asks_count(const struct asks *asks);

@@ -417,10 +417,3 @@ void child_kill(struct child *child)
     if (child->pidfd >= 0)
         (void)pidfd_send_signal(child->pidfd, SIGKILL, NULL, 0);
 }
-
-void child_drop(struct child *child)
-{
-    child->on_message = NULL;
-    child->on_end = NULL;
-    child_kill(child);
-}

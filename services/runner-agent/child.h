@@ -78,6 +78,3 @@ struct child *child_start(struct children *children, const struct child_options 
 
 /* Kills it; on_end follows with CANCELLED. */
 void child_kill(struct child *child);
-
-/* Kills it and forgets its callbacks, for an owner that goes away first. */
-void child_drop(struct child *child);

@@ -89,18 +89,3 @@ void control_mode_feed(struct control_mode *control, struct kndl_slice bytes)
         bytes = kndl_slice(bytes.data + size, bytes.size - size);
     }
 }
-
-bool control_mode_quote(struct kndl_buf *out, const char *text)
-{
-    if (strchr(text, '\n') != NULL || strchr(text, '\r') != NULL)
-        return false;
-    kndl_buf_append_char(out, '\'');
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            kndl_buf_append_text(out, "'\\''");
-        else
-            kndl_buf_append_char(out, *text);
-    }
-    kndl_buf_append_char(out, '\'');
-    return true;
-}

@@ -41,7 +41,3 @@ void control_mode_done(struct control_mode *control);
 
 /* Takes the next bytes and calls back for what became whole. */
 void control_mode_feed(struct control_mode *control, struct kndl_slice bytes);
-
-/* Appends text as one quoted word of a tmux command, safe for any bytes but NUL and line breaks:
- * false, with nothing appended, if it has one. */
-bool control_mode_quote(struct kndl_buf *out, const char *text);

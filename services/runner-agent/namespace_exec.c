@@ -53,16 +53,11 @@ struct sandbox_process {
     void *data;
 };
 
-int sandbox_process_pid(const struct sandbox_process *process)
+/* It leads a session of its own; not reaped yet, so the number is still its own. */
+static void kill_process(const struct sandbox_process *process)
 {
-    return process->pid;
-}
-
-void sandbox_process_signal(struct sandbox_process *process, int signal)
-{
-    /* It leads a session of its own; not reaped yet, so the number is still its own. */
-    if (process->pid > 0 && kill(-process->pid, signal) < 0)
-        (void)kill(process->pid, signal);
+    if (process->pid > 0 && kill(-process->pid, SIGKILL) < 0)
+        (void)kill(process->pid, SIGKILL);
 }
 
 /* -------------------------------------------------------------------------------- outputs */
@@ -170,7 +165,7 @@ static void on_time(void *data)
     process->killed = true;
     if (process->runtime > 0)
         (void)kill(process->runtime, SIGKILL);
-    sandbox_process_signal(process, SIGKILL);
+    kill_process(process);
 }
 
 static pid_t take_pid(const char *path)

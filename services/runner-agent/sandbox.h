@@ -157,9 +157,6 @@ struct sandbox_process *sandbox_exec(struct sandbox_host *host, const char *name
                                      const struct sandbox_command *command,
                                      sandbox_start_fn on_start, sandbox_exit_fn on_exit,
                                      void *data);
-/* The pid as the host sees it; 0 before it started. */
-int sandbox_process_pid(const struct sandbox_process *process);
-void sandbox_process_signal(struct sandbox_process *process, int signal);
 
 /* ------------------------------------------------------------------------------- network */
 
@@ -169,6 +166,8 @@ void sandbox_process_signal(struct sandbox_process *process, int signal);
  */
 int sandbox_relay_socket(struct sandbox_host *host, const char *name, int *ret_fd,
                          struct kndl_error *err);
+
+/* The next two are for a Session's ports (PO-01 to PO-03), which nobody can ask for yet. */
 
 /* A connection to a TCP port of the Sandbox's own 127.0.0.1. `fd` is the callback's to keep
  * (O_CLOEXEC, O_NONBLOCK), -1 on failure; UNAVAILABLE: refused. PERMISSION_DENIED: the

@@ -13,6 +13,8 @@ enum { TAKE_ENV_MS_MAX = 60 * 1000 };
 
 /* -------------------------------------------------------------------------------------- hello */
 
+static void report_running(struct session *session);
+
 /* One is out at a time, so that the newest one is told last, however often it changes. */
 static void running_told(struct session *session, const char *told_id, const struct kndl_error *err,
                          const ProtobufCMessage *response)
@@ -22,10 +24,11 @@ static void running_told(struct session *session, const char *told_id, const str
         kndl_log(KNDL_WARNING, "sessions refused to hear that a run is up",
                  KNDL_STR("session", session->id), KNDL_STR("why", err->message));
     if (strcmp(told_id, session->claude_id) != 0)
-        session_report_running(session);
+        report_running(session);
 }
 
-void session_report_running(struct session *session)
+/* Tells the Hub which conversation runs; again when that changes. */
+static void report_running(struct session *session)
 {
     SV1(ReportRunningRequest) request = KNDL__SESSIONS__V1__REPORT_RUNNING_REQUEST__INIT;
     struct hub_question question = {
@@ -74,7 +77,7 @@ void session_said_hello(struct session *session, const struct claude_hello *hell
         session_set_phase(session, SESSION_RUNNING);
     }
     keep_conversation(session, hello->claude_session_id);
-    session_report_running(session);
+    report_running(session);
 }
 
 static void no_hello(void *data)

@@ -183,8 +183,6 @@ void session_ask_token(struct session *session, session_answer_fn fn);
 void session_ask_mod_token(struct session *session);
 
 void session_said_hello(struct session *session, const struct claude_hello *hello);
-/* Tells the Hub which conversation runs; again when that changes. */
-void session_report_running(struct session *session);
 
 /* --- session_feed.c */
 void session_take_batch(void *data, struct relay_held *held, const struct claude_batch *batch,

@@ -59,11 +59,6 @@ uint64_t spool_mark_of(const struct spool *spool, const char *epoch)
     return spool_marks_of(&spool->marks, epoch);
 }
 
-void spool_take_mark(struct spool *spool, const char *epoch, uint64_t m)
-{
-    spool_marks_take(&spool->marks, epoch, m);
-}
-
 bool spool_has_source(const struct spool *spool, const char *source_id)
 {
     return spool_marks_has_source(&spool->marks, source_id);
@@ -400,7 +395,7 @@ void spool_append(struct spool *spool, const struct spool_mark *mark,
     for (size_t i = 0; i < count; i++)
         add_record(spool, mark, events[i]);
     if (mark != NULL)
-        spool_take_mark(spool, mark->epoch, mark->m);
+        spool_marks_take(&spool->marks, mark->epoch, mark->m);
     waiter = kndl_new0(struct waiter);
     *waiter = (struct waiter){.fn = fn, .data = data};
     *spool->next_tail = waiter;

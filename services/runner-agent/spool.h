@@ -74,9 +74,8 @@ void spool_forget(struct spool *spool, int64_t through);
 
 bool spool_is_full(const struct spool *spool);
 
-/* The highest m taken of that epoch, 0: none. spool_take_mark() notes one that left no Event. */
+/* The highest m taken of that epoch, 0: none. */
 uint64_t spool_mark_of(const struct spool *spool, const char *epoch);
-void spool_take_mark(struct spool *spool, const char *epoch, uint64_t m);
 
 /* Is that row among the newest few thousand? */
 bool spool_has_source(const struct spool *spool, const char *source_id);

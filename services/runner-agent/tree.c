@@ -66,7 +66,8 @@ static int empty(struct walk *walk, int folder, int depth, struct kndl_error *er
     return done;
 }
 
-int tree_empty(const char *path, struct kndl_error *err)
+/* Deletes what lies in the folder and keeps the folder itself. */
+static int empty_tree(const char *path, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close)
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -89,7 +90,7 @@ int tree_remove(const char *path, struct kndl_error *err)
 {
     if (unlink(path) == 0 || errno == ENOENT)
         return 0;
-    if (tree_empty(path, err) < 0)
+    if (empty_tree(path, err) < 0)
         return -1;
     if (rmdir(path) < 0 && errno != ENOENT)
         return kndl_fail(err, KNDL_INTERNAL, "delete %s: %s", path, strerror(errno));

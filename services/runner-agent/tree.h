@@ -7,6 +7,3 @@
 /* Deletes what is at `path`, never following a link and never crossing into another mount; absent
  * is success. */
 int tree_remove(const char *path, struct kndl_error *err);
-
-/* Deletes what lies in the folder and keeps the folder itself. */
-int tree_empty(const char *path, struct kndl_error *err);

@@ -59,10 +59,3 @@ int check_request_id(struct kndl_call *call, const char *request_id);
  * and no command (its submit refuses what begins with a slash).
  */
 int check_prompt(struct kndl_call *call, const char *text);
-
-/* Masks one text of a Session. */
-int mask_one(struct kndl_call *call, const char *session_id, const char *text,
-             const char **ret_masked);
-
-/* The call's person as the one who asks. */
-struct asked asked_by(const struct kndl_call *call, const char *session_id, const char *request_id);

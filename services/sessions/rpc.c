@@ -59,8 +59,8 @@ int check_prompt(struct kndl_call *call, const char *text)
     return 0;
 }
 
-int mask_one(struct kndl_call *call, const char *session_id, const char *text,
-             const char **ret_masked)
+static int mask_one(struct kndl_call *call, const char *session_id, const char *text,
+                    const char **ret_masked)
 {
     struct sessions *sessions = call->state;
     const struct masking masking = {.session_id = session_id};
@@ -68,7 +68,9 @@ int mask_one(struct kndl_call *call, const char *session_id, const char *text,
     return peers_mask(sessions->peers, call, &masking, &text, 1, ret_masked);
 }
 
-struct asked asked_by(const struct kndl_call *call, const char *session_id, const char *request_id)
+/* The call's person as the one who asks. */
+static struct asked asked_by(const struct kndl_call *call, const char *session_id,
+                             const char *request_id)
 {
     return (struct asked){call->actor.id, session_id, request_id};
 }

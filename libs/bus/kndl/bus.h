@@ -145,9 +145,6 @@ int kndl_bus_subscribe_fact(struct kndl_bus *bus, const char *owner, const char 
 /* No callback of it runs after this returned. NULL is allowed. */
 void kndl_bus_unsubscribe(struct kndl_subscription *sub);
 
-/* The Session's id in a live subject, copied; false if the subject is none. */
-bool kndl_subject_session(const char *subject, char ret_id[27]);
-
 /*
  * Serves commands to one Runner (kndl.runner.<runner>.cmd.*) on `fn`, for a process that works on
  * a loop: fn is called on a thread of the bus, hands over, and the loop answers with

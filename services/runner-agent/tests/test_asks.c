@@ -97,13 +97,10 @@ static void every_question_is_answered_once_however_many_are_out(void **unused)
     (void)unused;
     session.asks = asks_new(&hub, &session);
     ask_many(&session);
-    assert_int_equal(asks_count(session.asks), MANY);
     for (size_t i = 0; i < MANY; i += 2)
         answer(&hub, i, KNDL_NOT_FOUND);
-    assert_int_equal(asks_count(session.asks), MANY / 2);
     for (size_t i = 1; i < MANY; i += 2)
         answer(&hub, i, KNDL_OK);
-    assert_int_equal(asks_count(session.asks), 0);
     for (size_t i = 0; i < MANY; i++) {
         assert_int_equal(session.times[i], 1);
         assert_int_equal(session.told[i], i % 2 == 0 ? KNDL_NOT_FOUND : KNDL_OK);

@@ -119,7 +119,6 @@ static void a_child_that_takes_too_long_is_killed(void **unused)
     child_kill(child);
     host_wait(&seen.host);
     assert_int_equal(seen.end.err.code, KNDL_CANCELLED);
-    child_drop(start(&seen, "test-wait", NULL, "", 0));
     host_done(&seen.host);
 }
 

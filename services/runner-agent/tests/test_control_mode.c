@@ -97,17 +97,6 @@ static void a_line_without_an_end_breaks_the_client_at_its_limit(void **unused)
     control_mode_done(&control);
 }
 
-static void a_word_is_quoted_and_a_line_break_refused(void **unused)
-{
-    struct kndl_buf out = {0};
-
-    (void)unused;
-    assert_true(control_mode_quote(&out, "it's $HOME; \\"));
-    assert_string_equal(kndl_buf_text(&out), "'it'\\''s $HOME; \\'");
-    assert_false(control_mode_quote(&out, "two\nkill-server"));
-    kndl_buf_done(&out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,7 +105,6 @@ int main(void)
         cmocka_unit_test(a_refused_command_has_its_reason),
         cmocka_unit_test(a_forged_end_is_a_line_of_its_block),
         cmocka_unit_test(a_line_without_an_end_breaks_the_client_at_its_limit),
-        cmocka_unit_test(a_word_is_quoted_and_a_line_break_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
