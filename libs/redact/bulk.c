@@ -254,21 +254,6 @@ static void hold_rest(struct bulk *bulk, size_t from, size_t sent)
         stream->sent = (uint32_t)(stream->count - (bulk->block.raw_size - sent));
 }
 
-/* Forgets all that was held and has left. */
-static void drop_head(struct bulk *bulk, size_t text_alive)
-{
-    struct kndl_redact_stream *stream = bulk->stream;
-
-    stream_remember(stream, bulk->scan.text, text_alive);
-    if (stream->count > 0)
-        explicit_bzero(stream->held, stream->count * sizeof *stream->held);
-    stream->count = 0;
-    stream->sent = 0;
-    stream->payload = 0;
-    stream->text_known = 0;
-    stream_shrink(stream);
-}
-
 /* Masks of held bytes that stay, for text that is not in `held` yet when it was scanned. */
 static void mask_rest(struct bulk *bulk, size_t first)
 {
@@ -392,8 +377,8 @@ static void settle_bulk(struct bulk *bulk)
     }
     if (alive >= bulk->held) {
         size_t from = alive < scan->size ? raw_at(bulk, alive) : bulk->block.raw_size;
-        drop_head(bulk, alive);
-        hold_rest(bulk, from, raw_end);
+        stream_remember(stream, scan->text, alive);
+        hold_tail(bulk, from, raw_end > from ? raw_end : from, scan->size - alive);
         if (scan->found)
             mask_rest(bulk, alive);
         return;
@@ -440,41 +425,4 @@ size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, str
     settle_bulk(&bulk);
     wipe(&bulk);
     return bulk.block.raw_size;
-}
-
-static bool begins_string(struct kndl_slice piece)
-{
-    return piece.size > 3 && piece.data[0] == 0x1b &&
-           (piece.data[1] == ']' || piece.data[1] == 'P' || piece.data[1] == 'X' ||
-            piece.data[1] == '^' || piece.data[1] == '_');
-}
-
-size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice piece,
-                        struct kndl_buf *out)
-{
-    enum { FRAME_BYTES = 2 };
-    const struct automaton *automaton = &stream->set->automaton;
-    size_t most = piece.size < BLOCK_BYTES ? piece.size : BLOCK_BYTES;
-    size_t size = FRAME_BYTES;
-    uint32_t node = 0;
-
-    if (stream->set->normalise == NULL || stream->count > 0 || stream->escape != ESCAPE_GROUND ||
-        !begins_string(piece))
-        return 0;
-    for (; size < most && piece.data[size] >= 0x20 && piece.data[size] < 0x7f; size++) {
-        node = automaton_step(automaton, node, piece.data[size]);
-        if (automaton->nodes[node].longest != 0 || piece.data[size] == '%' ||
-            piece.data[size] == '\\')
-            return 0;
-    }
-    if (automaton_open(automaton, node) > STREAM_SHOWN_CHARACTERS || size + 1 >= most)
-        return 0;
-    if (size > FRAME_BYTES)
-        stream->missing = 0;
-    if (piece.data[size] == 0x1b && piece.data[size + 1] == '\\')
-        size++;
-    else if (piece.data[size] != 0x07)
-        return 0;
-    kndl_buf_append(out, piece.data, size + 1);
-    return size + 1;
 }

@@ -89,7 +89,7 @@ void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, siz
  */
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out);
 
-/* bulk.c: the same for a whole string (a title, a link) in which there is nothing to mask, while
- * nothing is held. */
+/* bulk_string.c: the same for a whole string (a title, a link) in which there is nothing to mask,
+ * while nothing is held. */
 size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice piece,
                         struct kndl_buf *out);
