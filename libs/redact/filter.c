@@ -98,10 +98,25 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
 
+/* Has this form more backslashes in a row than a dead run has before it? */
+static bool has_long_run(const uint8_t *bytes, size_t size)
+{
+    size_t run = 0;
+
+    for (size_t i = 0; i < size && run <= RUN_BYTES; i++)
+        run = bytes[i] == '\\' ? run + 1 : 0;
+    return run > RUN_BYTES;
+}
+
 void filters_make(struct filters *filters, const struct forms *forms, void *memory)
 {
     count_pieces(filters, forms);
     filters->pairs = (uint64_t *)memory + plan_filters(filters, memory) / 8;
-    for (size_t i = 0; i < forms->count; i++)
-        add_form(filters, form_bytes(forms, &forms->list[i]), forms->list[i].size);
+    filters->run_is_dead = true;
+    for (size_t i = 0; i < forms->count; i++) {
+        const struct form *form = &forms->list[i];
+        add_form(filters, form_bytes(forms, form), form->size);
+        filters->run_is_dead &= !has_long_run(form_bytes(forms, form), form->size);
+    }
+    filters->run_is_dead &= !filters_begin(filters, '\\');
 }

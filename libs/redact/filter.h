@@ -43,10 +43,12 @@ struct filters {
     struct filter near;   /* see filter_near() */
     uint64_t *pairs;      /* a bit for each two bytes: they begin a form */
     bool has_backslash;   /* a form does */
+    bool run_is_dead;     /* nothing goes on in a long run of backslashes: no form begins with one,
+                             or has more than RUN_BYTES of them in a row */
     uint64_t first[4];    /* a bit for each byte: it begins a form */
 };
 
-enum { PAIRS_BYTES = 65536 / 8 };
+enum { PAIRS_BYTES = 65536 / 8, RUN_BYTES = 8 };
 
 static inline int filters_begin(const struct filters *filters, uint8_t byte)
 {

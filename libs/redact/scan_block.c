@@ -158,8 +158,11 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
     const struct automaton *automaton = &scan->set->automaton;
     const struct filter any4 = scan->set->filters.any4;
     size_t first = at < 3 ? 0 : at - 3;
+    size_t most = automaton->longest < at ? at - automaton->longest : 0;
 
-    while (first > stretch->at && filter_has(&any4, filter_load4(scan->text + first - 1)))
+    if (most < stretch->at)
+        most = stretch->at;
+    while (first > most && filter_has(&any4, filter_load4(scan->text + first - 1)))
         first--;
     if (first > stretch->at)
         *stretch = (struct stretch){.at = first};
@@ -168,20 +171,48 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
     return stretch->node;
 }
 
-static void scan_signs(struct scan *scan, const struct block *block, size_t held)
+/* Nothing but backslashes, in which nothing goes on: signs with RUN_BYTES of them before and from
+ * them on have no meaning, for in each lane one more follows. */
+static bool is_dead_run(const struct scan *scan, const uint8_t *text, const uint16_t *places,
+                        size_t count)
+{
+    size_t size = (size_t)(places[count - 1] - places[0]) + 1;
+    size_t other = 0;
+
+    if (!scan->set->filters.run_is_dead || size != count || count < 4 * RUN_BYTES)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        other += text[places[0] + i] != '\\';
+    return other == 0;
+}
+
+/* Signs in a row, at most SIGNS_AT_ONCE. */
+static void scan_some_signs(struct scan *scan, const struct block *block, size_t held,
+                            const uint16_t *signs, size_t count)
 {
     uint32_t places[SIGNS_AT_ONCE + SIFT_SLACK] __attribute__((uninitialized));
     struct stretch stretch = {0};
+    size_t kept =
+        scan->set->sift(&scan->set->filters, block->text, block->text_size, signs, count, places);
 
+    for (size_t i = 0; i < kept; i++) {
+        size_t at = held + places[i];
+        scan_escape(scan, at, node_before(scan, &stretch, at));
+    }
+}
+
+static void scan_signs(struct scan *scan, const struct block *block, size_t held)
+{
     for (size_t i = 0; i < block->sign_count; i += SIGNS_AT_ONCE) {
+        const uint16_t *signs = block->signs + i;
         size_t left = block->sign_count - i;
-        size_t count =
-            scan->set->sift(&scan->set->filters, block->text, block->text_size, block->signs + i,
-                            left < SIGNS_AT_ONCE ? left : SIGNS_AT_ONCE, places);
-        for (size_t k = 0; k < count; k++) {
-            size_t at = held + places[k];
-            scan_escape(scan, at, node_before(scan, &stretch, at));
+        size_t count = left < SIGNS_AT_ONCE ? left : SIGNS_AT_ONCE;
+        if (is_dead_run(scan, block->text, signs, count)) {
+            scan_some_signs(scan, block, held, signs, RUN_BYTES);
+            signs += count - RUN_BYTES;
+            count = RUN_BYTES;
         }
+        scan_some_signs(scan, block, held, signs, count);
     }
 }
 

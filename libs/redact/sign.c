@@ -79,6 +79,15 @@ static int may_go_on_with(const struct reading *reading, uint32_t next, size_t k
     return known < 2 || begin_form(filters, next);
 }
 
+/* Do these three bytes stand in a form, or the last two at the beginning of one? */
+static inline int may_stand(const struct filters *filters, uint8_t before, uint8_t last,
+                            uint8_t next)
+{
+    uint32_t word = *filter_near(&filters->near, last | (uint32_t)next << 8);
+
+    return (word >> (before & 31) | word >> 31) & 1;
+}
+
 /* What a percent sign with two digits behind stands for; -1: nothing, -2: what is not simple. */
 static int read_percent(const uint8_t *at)
 {
@@ -197,9 +206,18 @@ static int json_may_matter(const struct reading *reading)
 
 static int url_may_matter(const struct reading *reading)
 {
-    int byte = read_percent(reading->at);
+    const struct filters *filters = reading->filters;
+    const uint8_t *at = reading->at;
+    int byte = read_percent(at);
+    int second = at[3] == '%' ? read_percent(at + 3) : at[3];
 
-    return byte == -2 || (byte >= 0 && may_go_on(reading, byte, reading->at + 3));
+    if (byte < 0)
+        return byte == -2;
+    if (second >= 0 && second != MAYBE_C1 && filters->short4.pieces == 0 &&
+        !may_stand(filters, at[-2], at[-1], (uint8_t)byte) &&
+        !filters_have_pair(filters, (uint8_t)byte, (uint8_t)second))
+        return 0;
+    return may_go_on(reading, byte, at + 3);
 }
 
 enum { NEAR_BYTES = 12 }; /* what is looked at behind the sign, at least */
@@ -211,15 +229,6 @@ int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t s
     if (size - at < NEAR_BYTES)
         return 1;
     return text[at] == '%' ? url_may_matter(&reading) : json_may_matter(&reading);
-}
-
-/* Do these three bytes stand in a form, or the last two at the beginning of one? */
-static inline int may_stand(const struct filters *filters, uint8_t before, uint8_t last,
-                            uint8_t next)
-{
-    uint32_t word = *filter_near(&filters->near, last | (uint32_t)next << 8);
-
-    return (word >> (before & 31) | word >> 31) & 1;
 }
 
 /* May what the escape with this letter stands for follow the two bytes before the sign in a form,

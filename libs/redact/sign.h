@@ -10,7 +10,7 @@
 
 #include "filter.h"
 
-/* Of one sign, with at least three bytes before it. */
+/* Of one sign; eight bytes before it may be read. */
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
 
 enum { SIGNS_AT_ONCE = 256, SIFT_SLACK = 16, GLANCE_BYTES = 4 /* of a sign and what follows */ };

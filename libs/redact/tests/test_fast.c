@@ -349,6 +349,43 @@ static void a_sign_that_is_passed_over_begins_nothing(void **unused)
     }
 }
 
+/* Runs of this many, between which a value stands in several spellings. */
+static void add_runs(struct kndl_buf *text, size_t count)
+{
+    static const char *const spellings[] = {"ab\\cd-efghi-\"klmn", "ab\\\\cd-efghi-\\\"klmn",
+                                            "ab\\u005ccd-efghi-\\u0022klmn"};
+
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+        for (size_t left = count; left > 0; left--)
+            kndl_buf_append_char(text, '\\');
+        kndl_buf_append_text(text, spellings[i]);
+    }
+}
+
+static void a_value_behind_any_run_of_backslashes_is_masked_as_byte_by_byte(void **unused)
+{
+    static const char *const values[] = {"ab\\cd-efghi-\"klmn", "\\\\cd-efghi-\"klmn",
+                                         "no-backslash-in-this"};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const struct kndl_redact_value value = {.name = "V", .value = kndl_slice_of(values[i])};
+        struct kndl_redact_set *set = NULL;
+        assert_int_equal(kndl_redact_set_new(&value, 1, &set, NULL), 0);
+        assert_int_equal(set->filters.run_is_dead, i != 1);
+        for (size_t count = 1; count < 600; count += count < 40 ? 1 : 7) {
+            struct kndl_buf text = {0};
+            add_runs(&text, count);
+            struct kndl_buf expected = run(set, NULL, &text, 100000);
+            expect_same(&expected, run(set, normalise_best(), &text, 100000));
+            expect_same(&expected, run(set, normalise_plain(), &text, 100000));
+            kndl_buf_done(&expected);
+            kndl_buf_done(&text);
+        }
+        kndl_redact_set_unref(set);
+    }
+}
+
 static void after_a_new_set_each_value_that_begins_later_is_masked(void **unused)
 {
     const struct kndl_redact_value values[] = {
@@ -434,6 +471,7 @@ int main(void)
         cmocka_unit_test(blocks_give_what_single_bytes_give_however_a_text_is_cut),
         cmocka_unit_test(plain_values_are_masked_as_the_plainest_search_does),
         cmocka_unit_test(a_sign_that_is_passed_over_begins_nothing),
+        cmocka_unit_test(a_value_behind_any_run_of_backslashes_is_masked_as_byte_by_byte),
         cmocka_unit_test(after_a_new_set_each_value_that_begins_later_is_masked),
         cmocka_unit_test(an_idle_stream_has_no_memory_but_its_own),
         cmocka_unit_test(what_waits_without_end_is_bounded),
