@@ -190,11 +190,11 @@ static void add_plus(struct forms *forms, struct kndl_slice text, uint32_t value
 static void add_spellings(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     add_form(forms, text, value);
+    add_plus(forms, text, value);
     if (text.size > FORM_ENCODED_BASE_BYTES)
         return;
     add_json(forms, text, value);
     add_url(forms, text, value);
-    add_plus(forms, text, value);
 }
 
 /* Of a value of several lines: each long line, and all of them joined. */

@@ -93,6 +93,19 @@ static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
     return class != ESCAPE_TEXT || read_on(scan, reading, byte);
 }
 
+/* Does the text end within the digits of an escape? They tell what it stands for, so they wait; its
+ * sign and its `u` tell nothing, and a text that ends in a percent sign must not wait. */
+static int is_cut_in_digits(const struct scan *scan, size_t from)
+{
+    size_t at = from;
+
+    while (at < scan->size && (scan->text[at] == '\\' || scan->text[at] == '%'))
+        at++;
+    if (at < scan->size && scan->text[at] == 'u')
+        at++;
+    return at < scan->size;
+}
+
 /* The text ended while this lane was open. */
 static void keep_open(struct scan *scan, const struct reading *reading)
 {
@@ -100,6 +113,8 @@ static void keep_open(struct scan *scan, const struct reading *reading)
 
     if (open > 0 && open >= reading->since + reading->lead)
         scan_keep(scan, reading->from + reading->since - open);
+    else if (reading->since == 0 && is_cut_in_digits(scan, reading->from))
+        scan_keep(scan, reading->from);
     else if (reading->since == 0 && reading->from < scan->alive)
         scan->alive = reading->from;
 }

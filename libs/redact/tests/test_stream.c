@@ -273,6 +273,27 @@ static void a_sign_of_an_escape_waits_only_behind_a_beginning(void **unused)
     tear_down(&f);
 }
 
+static void rd_05_the_digits_of_an_escape_wait_for_they_say_what_it_stands_for(void **unused)
+{
+    struct fixture f;
+
+    (void)unused; /* RD-05 */
+    set_up(&f, set_of(VALUE, NULL), KNDL_REDACT_BYTES);
+    feed(&f, "[\\u006", 0);
+    expect(&f, "[");
+    feed(&f, "cab-Tok3n-9Qx7Zv2Lm4] ?%6", 1);
+    expect(&f, "*************************] ?");
+    feed(&f, "cab-Tok3n-9Qx7Zv2Lm4 \\\\u00", 2);
+    expect(&f, "********************** ");
+    feed(&f, "6cab-Tok3n-9Qx7Zv2Lm4 \\u00", 3);
+    expect(&f, "************************** ");
+    feed(&f, "e9 %2", 4);
+    expect(&f, "\\u00e9 ");
+    feed(&f, "0.", 5);
+    expect(&f, "%20.");
+    tear_down(&f);
+}
+
 static void hits_are_counted_by_value(void **unused)
 {
     struct kndl_redact_set *set = set_of(VALUE, "other/one", NULL);
@@ -324,6 +345,7 @@ int main(void)
         cmocka_unit_test(what_waits_is_matched_with_the_new_set),
         cmocka_unit_test(text_leaves_in_whole_characters),
         cmocka_unit_test(a_sign_of_an_escape_waits_only_behind_a_beginning),
+        cmocka_unit_test(rd_05_the_digits_of_an_escape_wait_for_they_say_what_it_stands_for),
         cmocka_unit_test(hits_are_counted_by_value),
         cmocka_unit_test(a_stream_whose_text_comes_again_counts_nothing),
     };
