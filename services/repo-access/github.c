@@ -282,6 +282,26 @@ static struct repo read_repo(const struct kndl_value *value, int64_t installatio
     };
 }
 
+/* A Repo that is not in a list was taken away, so only what is a list, and read to its end, is. */
+static int find_list(const struct github_answer *answer, const char *member, const char *what,
+                     const struct kndl_value **ret_list, struct kndl_error *err)
+{
+    const struct kndl_value *list = answer->json == NULL ? NULL : kndl_json_root(answer->json);
+
+    if (member != NULL)
+        list = kndl_json_get(list, member);
+    if (answer->status != 200 || kndl_json_kind(list) != KNDL_JSON_ARRAY)
+        return unexpected(answer, what, err);
+    *ret_list = list;
+    return 0;
+}
+
+static int fail_endless(const char *what, struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub's list of %s has more than %d pages", what,
+                     PAGES_MAX);
+}
+
 static int list_installation(struct github *github, int64_t installation_id,
                              struct kndl_arena *arena, struct listing *listing,
                              struct kndl_error *err)
@@ -297,21 +317,21 @@ static int list_installation(struct github *github, int64_t installation_id,
         if (ask_as_installation(github, installation_id, (struct github_question){.path = path},
                                 &answer, err) < 0)
             return -1;
-        if (answer.status != 200)
-            return unexpected(&answer, "Repos", err);
-
-        const struct kndl_value *repos = kndl_json_get(kndl_json_root(answer.json), "repositories");
+        const struct kndl_value *repos;
+        if (find_list(&answer, "repositories", "Repos", &repos, err) < 0)
+            return -1;
         for (size_t i = 0; i < kndl_json_count(repos); i++) {
             if (listing->repo_count == REPOS_MAX)
                 return kndl_fail(err, KNDL_UNAVAILABLE,
                                  "the GitHub App is installed on more than %d Repos", REPOS_MAX);
             struct repo repo = read_repo(kndl_json_at(repos, i), installation_id, arena);
-            if (repo.id > 0 && repo.name[0] != '\0')
-                listing->repos[listing->repo_count++] = repo;
+            if (repo.id <= 0 || repo.name[0] == '\0')
+                return unexpected(&answer, "Repos", err);
+            listing->repos[listing->repo_count++] = repo;
         }
         has_next = answer.has_next;
     }
-    return 0;
+    return has_next ? fail_endless("Repos", err) : 0;
 }
 
 /* One whose suspension or end is only seen now has no Repos; all else stops the listing. */
@@ -330,6 +350,8 @@ static int list_one(struct github *github, const struct kndl_value *value, struc
         .account = copy_text(arena, kndl_json_get(value, "account"), "login"),
         .is_suspended = is_suspended(value),
     };
+    if (installation->id <= 0)
+        return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub gave an answer that is not understood");
     if (installation->is_suspended)
         return 0;
     if (list_installation(github, installation->id, arena, listing, &cause) < 0 &&
@@ -356,14 +378,16 @@ int github_list_repos(struct github *github, struct kndl_arena *arena, struct li
                            &(struct github_question){.method = "GET", .path = path, .as_app = true},
                            &answer, err) < 0)
             return -1;
-        if (answer.status != 200)
-            return unexpected(&answer, "installations", err);
-        const struct kndl_value *installations = kndl_json_root(answer.json);
+        const struct kndl_value *installations;
+        if (find_list(&answer, NULL, "installations", &installations, err) < 0)
+            return -1;
         for (size_t i = 0; i < kndl_json_count(installations); i++)
             if (list_one(github, kndl_json_at(installations, i), arena, &listing, err) < 0)
                 return -1;
         has_next = answer.has_next;
     }
+    if (has_next)
+        return fail_endless("installations", err);
     *ret_listing = listing;
     return 0;
 }

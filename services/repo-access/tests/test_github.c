@@ -415,6 +415,37 @@ static void ac_05_more_than_a_page_of_installations_and_of_repos_is_listed(void 
     change(kndl_buf_text(&undo));
 }
 
+/* AC-07: what is not there in an answer that is no list was not taken away. */
+static void ac_07_an_answer_that_is_no_list_of_repos_decides_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing;
+    static const char *const faults[] = {
+        "[{\"path\":\"installation/repositories$\",\"status\":200,\"body\":{}}]",
+        "[{\"path\":\"installation/repositories$\",\"status\":200,\"body\":[]}]",
+        "[{\"path\":\"installation/repositories$\",\"status\":200,\"body\":"
+        "{\"total_count\":3,\"repositories\":null}}]",
+        "[{\"path\":\"installation/repositories$\",\"status\":200,\"body\":"
+        "{\"repositories\":[{\"id\":\"3001\"}]}}]",
+        "[{\"path\":\"app/installations$\",\"status\":200,\"body\":{\"message\":\"maintenance\"}}]",
+        "[{\"path\":\"app/installations$\",\"status\":200,\"body\":[{}]}]",
+        /* pages without an end */
+        "[{\"path\":\"installation/repositories$\",\"status\":200,\"headers\":"
+        "{\"link\":\"<http://x/>; rel=\\\"next\\\"\"},\"body\":{\"repositories\":[]}}]",
+        "[{\"path\":\"app/installations$\",\"status\":200,\"headers\":"
+        "{\"link\":\"<http://x/>; rel=\\\"next\\\"\"},\"body\":[]}]",
+    };
+
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        fault(faults[i]);
+        assert_int_equal(github_list_repos(f->github, f->arena, &listing, &f->err), -1);
+        assert_int_equal(f->err.code, KNDL_UNAVAILABLE);
+    }
+    fault("[]");
+    assert_int_equal(github_list_repos(f->github, f->arena, &listing, &f->err), 0);
+    assert_int_equal(listing.repo_count, 3);
+}
+
 static void a_renamed_repo_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -612,6 +643,7 @@ int main(void)
         TEST(gi_06_a_refused_token_is_never_taken_for_a_hub_without_an_app),
         TEST(ac_07_a_403_without_a_suspension_decides_nothing),
         TEST(ac_05_more_than_a_page_of_installations_and_of_repos_is_listed),
+        TEST(ac_07_an_answer_that_is_no_list_of_repos_decides_nothing),
         TEST(a_renamed_repo_says_so),
         TEST(gi_01_a_git_token_is_for_one_repo_and_only_one_that_the_app_is_on),
         TEST(gi_06_a_clone_token_is_kept_until_5_minutes_before_its_end_a_sandboxs_is_not),
