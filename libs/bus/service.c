@@ -23,6 +23,9 @@ static const struct kndl_env bus_env[] = {
     {NULL, NULL, NULL},
 };
 
+/* A thread of libnats that hangs, as one may when the server is gone, does not keep the process. */
+enum { LIBRARY_CLOSE_MS = 5000 };
+
 static char instance[KNDL_ID_SIZE];
 static pthread_once_t instance_once = PTHREAD_ONCE_INIT;
 static struct server the_server;
@@ -225,6 +228,6 @@ int kndl_service_main(const struct kndl_service *service, int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     the_service = service;
     int status = live(service);
-    nats_CloseAndWait(0);
+    nats_CloseAndWait(LIBRARY_CLOSE_MS);
     return status;
 }
