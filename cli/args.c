@@ -24,8 +24,8 @@ static int read_option(struct args *args, int argc, char **argv, int *at, struct
     int i = find_option(args->options, name, length);
 
     if (i < 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "there is no option --%.*s", (int)length,
-                         name);
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "there is no option --%.*s; --help lists them",
+                         (int)length, name);
     if (args->options[i].value == NULL) {
         if (has_value)
             return kndl_fail(err, KNDL_INVALID_ARGUMENT, "--%s takes no value",
@@ -56,7 +56,7 @@ int args_read(const struct arg_option *options, int argc, char **argv, struct ar
         } else if (word[1] != '-') {
             args_done(&args);
             return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                             "there is no option %s (put -- before a text that begins with -)",
+                             "there is no option %s; put -- before a text that begins with -",
                              word);
         } else if (read_option(&args, argc, argv, &i, err) < 0) {
             args_done(&args);

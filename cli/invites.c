@@ -108,8 +108,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return list(cli, args_has(args, "json"), err);
     if (args->count == 2 && strcmp(args->rest[0], "revoke") == 0)
         return revoke(cli, args->rest[1], err);
-    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                     "it goes: kndl invites, or kndl invites revoke LOGIN");
+    return verb_misused(&verb_invites, err);
 }
 
 const struct verb verb_invite = {

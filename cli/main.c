@@ -70,8 +70,7 @@ static int run_verb(const struct verb *verb, const struct args *args, struct knd
     struct cli cli = {.screen = screen_open()};
 
     if (args->count < verb->least || args->count > verb->most)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "it goes: kndl %s %s", verb->name,
-                         verb->usage);
+        return verb_misused(verb, err);
     if (config_load(&cli.config, err) < 0)
         return -1;
     cli.arena = kndl_arena_new(KNDL_ARENA_PLAIN);

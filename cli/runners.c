@@ -207,10 +207,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     for (size_t i = 0; i < sizeof deeds / sizeof deeds[0]; i++)
         if (strcmp(args->rest[0], deeds[i].name) == 0 && args->count == deeds[i].words + 1)
             return deeds[i].run(cli, args->rest + 1, json, err);
-    return kndl_fail(
-        err, KNDL_INVALID_ARGUMENT,
-        "it goes: kndl runners, or kndl runners add NAME, rename NAME NEW_NAME, rotate "
-        "NAME, remove NAME");
+    return verb_misused(&verb_runners, err);
 }
 
 const struct verb verb_runners = {

@@ -101,13 +101,12 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return show(cli, args_has(args, "json"), err);
     if (strcmp(what, "remove") == 0)
         return remove_token(cli, err);
-    return kndl_fail(err, KNDL_INVALID_ARGUMENT, "token %.40s is none of set, show and remove",
-                     what);
+    return verb_misused(&verb_token, err);
 }
 
 const struct verb verb_token = {
     .name = "token",
-    .usage = "set|show|remove [--json]",
+    .usage = "set | show | remove [--json]",
     .summary = "your own Claude setup token",
     .help = "set reads it from standard input, or asks for it and does not show what you type. It "
             "and remove\nput your awake Sessions to sleep.\n\nset and remove:\n" CONFIRM_HELP,

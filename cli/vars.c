@@ -186,7 +186,8 @@ static int remove_variable(struct cli *cli, const char *repo, const char *name,
         CLIENT_CALL(V1, RemoveVariable, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     if (!response->removed)
-        return kndl_fail(err, KNDL_NOT_FOUND, "%s has no Variable of that name", repo);
+        return kndl_fail(err, KNDL_NOT_FOUND,
+                         "%s has no Variable of that name; kndl vars %s lists them", repo, repo);
     return 0;
 }
 
@@ -235,7 +236,8 @@ static int need_shared(struct cli *cli, const char *name, const char **ret_id,
     if (find_shared(cli, name, ret_id, err) < 0)
         return -1;
     if ((*ret_id)[0] == '\0') /* NOLINT(clang-analyzer-core.NullDereference): set, or failed */
-        return kndl_fail(err, KNDL_NOT_FOUND, "there is no Shared variable of that name");
+        return kndl_fail(err, KNDL_NOT_FOUND,
+                         "there is no Shared variable of that name; kndl vars shared lists them");
     return 0;
 }
 
@@ -326,8 +328,9 @@ static int run_shared(struct cli *cli, const struct args *args, struct kndl_erro
         return set_shared(cli, args->rest[2], args, err);
     if (args->count == 3 && strcmp(what, "remove") == 0)
         return remove_shared(cli, args->rest[2], err);
-    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                     "it goes: kndl vars shared [set NAME | remove NAME]");
+    return kndl_fail(
+        err, KNDL_INVALID_ARGUMENT,
+        "it goes: kndl vars shared [set NAME | remove NAME]; kndl vars --help says more");
 }
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
@@ -350,9 +353,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return remove_variable(cli, repo, name, err);
     if (args->count == 3 && (strcmp(what, "link") == 0 || strcmp(what, "unlink") == 0))
         return link_shared(cli, repo, name, what[0] == 'l', err);
-    return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                     "it goes: kndl vars REPO [set NAME | import | remove NAME | link NAME | "
-                     "unlink NAME | test]");
+    return verb_misused(&verb_vars, err);
 }
 
 static const struct arg_option options[] = {
@@ -364,8 +365,8 @@ static const struct arg_option options[] = {
 
 const struct verb verb_vars = {
     .name = "vars",
-    .usage = "REPO|shared [set NAME|import|remove NAME|link NAME|unlink NAME|test] [--sensitive] "
-             "[--build] [--json]",
+    .usage = "REPO|shared [set NAME | import | remove NAME | link NAME | unlink NAME | test] "
+             "[--sensitive] [--build] [--json]",
     .summary = "Variables in the environment of Sessions",
     .help =
         "set reads the value from standard input, import a .env file. A change applies to each\n"

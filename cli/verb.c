@@ -13,6 +13,12 @@ const struct arg_option json_option[] = {
     {NULL, NULL, NULL},
 };
 
+int verb_misused(const struct verb *verb, struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT, "it goes: kndl %s%s%s; kndl %s --help says more",
+                     verb->name, verb->usage[0] == '\0' ? "" : " ", verb->usage, verb->name);
+}
+
 void print_json(const struct screen *screen, const ProtobufCMessage *message)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf line = {0};

@@ -52,6 +52,9 @@ extern const struct verb verb_vars;
 extern const struct verb verb_wake;
 extern const struct verb verb_whoami;
 
+/* INVALID_ARGUMENT, with how the verb is used. Returns -1. */
+int verb_misused(const struct verb *verb, struct kndl_error *err);
+
 extern const struct arg_option no_options[];
 extern const struct arg_option json_option[]; /* --json alone */
 

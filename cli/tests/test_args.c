@@ -61,7 +61,7 @@ static void what_is_not_understood_is_named(void **state)
     (void)state;
     assert_int_equal(READ(&args, &err, "--prom", "x"), -1);
     assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
-    assert_string_equal(err.message, "there is no option --prom");
+    assert_string_equal(err.message, "there is no option --prom; --help lists them");
     assert_int_equal(READ(&args, &err, "--prompt"), -1);
     assert_string_equal(err.message, "--prompt needs TEXT");
     assert_int_equal(READ(&args, &err, "--wait=1"), -1);

@@ -381,6 +381,28 @@ static void a_login_that_was_refused_says_so(void **state)
     assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
 }
 
+/* Nothing of it reaches a Hub, and it is not said to be one that cannot be reached. */
+static void a_word_that_a_verb_does_not_know_is_usage(void **state)
+{
+    struct fixture *f = *state;
+    const struct verb *const verbs[] = {&verb_vars, &verb_token, &verb_members, &verb_invites,
+                                        &verb_runners};
+
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        char wanted[64];
+
+        snprintf(wanted, sizeof wanted, "it goes: kndl %s ", verbs[i]->name);
+        f->err = (struct kndl_error){0};
+        assert_int_equal(RUN(f, verbs[i], "frob", "x"), -1);
+        assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+        assert_memory_equal(f->err.message, wanted, strlen(wanted));
+        snprintf(wanted, sizeof wanted, "; kndl %s --help says more", verbs[i]->name);
+        assert_non_null(strstr(f->err.message, wanted));
+        free(f->text);
+        f->text = NULL;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +417,7 @@ int main(void)
         TEST(a_prompt_that_was_cancelled_is_not_waited_for),
         TEST(events_are_read_page_by_page),
         TEST(a_number_that_is_none_is_usage),
+        TEST(a_word_that_a_verb_does_not_know_is_usage),
         TEST(a_session_may_be_named_by_the_beginning_of_its_id),
         TEST(an_answer_goes_with_one_word_for_each_question),
         TEST(repos_are_listed_by_name),
