@@ -47,6 +47,7 @@ static void write_variable(struct cli *cli, const V1(Variable) *variable, bool j
     write_flag(screen, variable->at_build, "at build");
     write_flag(screen, variable->shared_id[0] != '\0', "Shared");
     write_flag(screen, variable->overridden, "overridden by the Repo's own");
+    write_flag(screen, variable->unreadable, "cannot be read any more: set it again or remove it");
     fputs("  ", screen->out);
     screen_ago(screen, variable->changed_at_ms, kndl_clock_wall_ms());
     if (variable->masked != NULL) {

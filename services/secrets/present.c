@@ -16,6 +16,7 @@ Kndl__Secrets__V1__Variable *present_variable(const struct variable *variable,
     out->changed_at_ms = variable->changed_at_ms;
     out->changed_by = (char *)variable->changed_by;
     out->version = variable->version;
+    out->unreadable = variable->is_unreadable;
     out->shared_id = (char *)(variable->repo_id == 0 ? variable->id : "");
     if (variable->is_sensitive)
         out->masked = present_masked(&variable->masked, arena);

@@ -125,6 +125,7 @@ struct variable {
     const char *made_by;
     const char *changed_by;
     int64_t changed_at_ms;
+    bool is_unreadable;               /* in lists for people: its value cannot be opened */
     struct masked masked;             /* in the Repo that it is listed for */
     const int64_t *links;             /* of a Shared one: the Repos that it is linked to */
     const struct masked *link_masked; /* of those */

@@ -75,9 +75,9 @@ struct variable_row {
 /* As list_variables and its like select it, without its value. */
 struct variable_row variable_row_of(const struct kndl_rows *rows, size_t row);
 
-/* Its value, unless it is Sensitive and that was not asked for. */
-int open_variable(struct store *store, struct variable_row *row, bool with_sensitive,
-                  struct kndl_arena *arena, struct kndl_error *err);
+/* For people: its value unless it is Sensitive, and whether it can be opened at all, so that they
+ * can set it again. */
+void show_variable(struct store *store, struct variable_row *row, struct kndl_arena *arena);
 
 /* Seals and writes it; `variable` says where. */
 int put_variable(struct store *store, const struct request *request,
@@ -92,7 +92,8 @@ int raise_environment(struct store *store, int64_t repo_id, struct kndl_arena *a
 int check_scopes(struct store *store, int64_t repo_id, struct kndl_arena *arena,
                  struct kndl_error *err);
 
-/* What a Repo's Sessions may get, the values of Sensitive ones included. */
+/* What a Repo's Sessions may get: for them, with the values of Sensitive ones, each of which must
+ * open (KNDL_FAILED_PRECONDITION names one that does not); or for people, as show_variable(). */
 int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
                    struct kndl_arena *arena, struct variables *ret_variables,
                    struct kndl_error *err);

@@ -45,8 +45,7 @@ int store_list_shared(struct store *store, struct kndl_arena *arena,
         struct variable_row row;
 
         at += gather_shared(&rows, at, arena, &row);
-        if (open_variable(store, &row, false, arena, err) < 0)
-            return -1;
+        show_variable(store, &row, arena);
         variables.all[variables.count++] = row.variable;
     }
     *ret_variables = variables;
@@ -64,8 +63,7 @@ int store_find_shared(struct store *store, const char *id, struct kndl_arena *ar
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "this Shared variable does not exist");
     gather_shared(&rows, 0, arena, &row);
-    if (open_variable(store, &row, false, arena, err) < 0)
-        return -1;
+    show_variable(store, &row, arena);
     *ret_variable = row.variable;
     return 0;
 }

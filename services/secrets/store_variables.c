@@ -43,15 +43,28 @@ struct variable_row variable_row_of(const struct kndl_rows *rows, size_t row)
     };
 }
 
-int open_variable(struct store *store, struct variable_row *row, bool with_sensitive,
-                  struct kndl_arena *arena, struct kndl_error *err)
+void show_variable(struct store *store, struct variable_row *row, struct kndl_arena *arena)
+{
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret plain = {0};
+    char owner[OWNER_SIZE];
+    struct kndl_place place = variable_place(&row->variable, owner);
+
+    row->variable.is_unreadable =
+        kndl_column_open(store->ring, &place, row->sealed, &plain, NULL) < 0;
+    if (!row->variable.is_unreadable && !row->variable.is_sensitive)
+        row->variable.value = kndl_arena_copy(arena, (const char *)plain.data);
+}
+
+/* For a run or its masks, which go without none. */
+static int open_variable(struct store *store, struct variable_row *row, struct kndl_arena *arena,
+                         struct kndl_error *err)
 {
     char owner[OWNER_SIZE];
-
-    if (row->variable.is_sensitive && !with_sensitive)
-        return 0;
     struct kndl_place place = variable_place(&row->variable, owner);
-    return open_value(store, &place, row->sealed, arena, &row->variable.value, err);
+
+    if (open_value(store, &place, row->sealed, arena, &row->variable.value, err) < 0)
+        return kndl_wrap(err, "Variable %s", row->variable.name);
+    return 0;
 }
 
 int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
@@ -67,7 +80,9 @@ int read_variables(struct store *store, int64_t repo_id, bool with_sensitive,
     for (; variables.count < rows.count; variables.count++) {
         struct variable_row row = variable_row_of(&rows, variables.count);
 
-        if (open_variable(store, &row, with_sensitive, arena, err) < 0)
+        if (!with_sensitive)
+            show_variable(store, &row, arena);
+        else if (open_variable(store, &row, arena, err) < 0)
             return -1;
         row.variable.masked = (struct masked){kndl_row_i64(&rows, variables.count, 11),
                                               kndl_row_ms(&rows, variables.count, 12)};
@@ -139,8 +154,7 @@ static int find_variable(struct store *store, int64_t repo_id, const char *name,
     if (rows.count == 0)
         return 0;
     row = variable_row_of(&rows, 0);
-    if (open_variable(store, &row, false, arena, err) < 0)
-        return -1;
+    show_variable(store, &row, arena);
     *ret_variable = row.variable;
     return 0;
 }

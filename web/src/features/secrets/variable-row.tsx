@@ -11,7 +11,7 @@ export function VariableRow({ variable, children }: { variable: Variable; childr
       <div className="min-w-0">
         <p className={`font-mono text-sm break-all ${variable.overridden ? 'line-through' : ''}`}>
           {variable.name}
-          {!variable.sensitive && <span className="text-muted">={variable.value}</span>}
+          {!variable.sensitive && !variable.unreadable && <span className="text-muted">={variable.value}</span>}
         </p>
         <p className="text-sm text-muted">
           {[
@@ -25,6 +25,11 @@ export function VariableRow({ variable, children }: { variable: Variable; childr
             .filter((part) => part !== '')
             .join(', ')}
         </p>
+        {variable.unreadable && (
+          <p className="text-sm text-bad">
+            Its value cannot be read any more, and no Session starts with it: set it again or remove it.
+          </p>
+        )}
       </div>
       {children}
     </li>
