@@ -82,11 +82,6 @@ void github_close(struct github *github)
     free(github);
 }
 
-bool github_has_app(const struct github *github)
-{
-    return github_api_has_app(github->api);
-}
-
 /* GitHub said something that its documentation does not: it decides nothing. */
 static int unexpected(const struct github_answer *answer, const char *what, struct kndl_error *err)
 {
@@ -368,7 +363,7 @@ int github_list_repos(struct github *github, struct kndl_arena *arena, struct li
         .installations = kndl_arena_alloc(arena, ACCOUNTS_MAX * sizeof *listing.installations),
     };
     char path[PATH_SIZE];
-    bool has_next = github_has_app(github);
+    bool has_next = github_api_has_app(github->api);
 
     for (int page = 1; has_next && page <= PAGES_MAX; page++) {
         KNDL_CLEANUP(github_answer_done) struct github_answer answer = {0};

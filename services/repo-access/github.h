@@ -35,7 +35,6 @@ struct github_token {
 /* Reads the App's key. Without GITHUB_APP_ID there is no App: nothing is listed, nothing minted. */
 int github_open(struct github **ret_github, struct kndl_error *err);
 void github_close(struct github *github);
-bool github_has_app(const struct github *github);
 
 /* An account by its login. KNDL_NOT_FOUND: there is none. */
 int github_find_user(struct github *github, const char *login, struct kndl_arena *arena,

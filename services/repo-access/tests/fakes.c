@@ -33,12 +33,6 @@ void github_close(struct github *github)
     (void)github;
 }
 
-bool github_has_app(const struct github *github)
-{
-    (void)github;
-    return true;
-}
-
 static int away(struct kndl_error *err)
 {
     return kndl_fail(err, KNDL_UNAVAILABLE, "GitHub cannot answer at the moment");

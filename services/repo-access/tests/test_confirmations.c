@@ -10,15 +10,13 @@
 #include "doors.h"
 #include "fakes.h"
 #include "kndl/clock.h"
-#include "kndl/env.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
-#include "kndl/secret.h"
 #include "kndl/testing.h"
 #include "kndl/token.h"
 #include "rpc.h"
-#include "settings.h"
+#include "stage.h"
 #include "store.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
@@ -85,14 +83,7 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    fakes_reset();
-    setenv("HUB_DATABASE_URL", kndl_test_database(), 1);
-    assert_int_equal(kndl_env_load(settings, &f->err), 0);
-    assert_int_equal(store_migrate(&f->err), 0);
-    assert_int_equal(store_open(&f->repo_access.store, &f->err), 0);
-    f->repo_access.github = &the_github;
-    f->repo_access.oauth = &the_oauth;
-    f->repo_access.peers = &the_peers;
+    stage_open(&f->repo_access);
     signs_in(f, "ada", &f->ada);
     signs_in(f, "grace", &f->grace);
     *state = f;
@@ -103,7 +94,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    store_close(f->repo_access.store);
+    stage_close(&f->repo_access);
     free(f);
     return 0;
 }
@@ -472,12 +463,5 @@ int main(void)
         WITH_STORE(dev_login_gives_none),
     };
 
-    struct kndl_error err = {0};
-
-    setenv("HUB_PUBLIC_URL", "http://127.0.0.1:8080", 1);
-    setenv("HUB_DEV_LOGIN", "1", 1);
-    setenv("GITHUB_APP_ID", "", 1);
-    if (kndl_secret_guard_process(&err) < 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return stage_prepare(true) ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }

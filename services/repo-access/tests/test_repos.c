@@ -7,13 +7,11 @@
 #include "access.h"
 #include "fakes.h"
 #include "kndl/clock.h"
-#include "kndl/env.h"
 #include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
-#include "kndl/secret.h"
 #include "kndl/testing.h"
 #include "rpc.h"
-#include "settings.h"
+#include "stage.h"
 #include "store.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
@@ -46,14 +44,7 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    fakes_reset();
-    setenv("HUB_DATABASE_URL", kndl_test_database(), 1);
-    assert_int_equal(kndl_env_load(settings, &f->err), 0);
-    assert_int_equal(store_migrate(&f->err), 0);
-    assert_int_equal(store_open(&f->repo_access.store, &f->err), 0);
-    f->repo_access.github = &the_github;
-    f->repo_access.oauth = &the_oauth;
-    f->repo_access.peers = &the_peers;
+    stage_open(&f->repo_access);
     sign_in(f, "ada", f->ada);
     sign_in(f, "grace", f->grace);
     *state = f;
@@ -64,7 +55,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    store_close(f->repo_access.store);
+    stage_close(&f->repo_access);
     free(f);
     return 0;
 }
@@ -233,13 +224,6 @@ int main(void)
         TEST(ac_05_a_repo_given_to_another_owner_with_the_app_is_lost_for_nobody),
         TEST(gi_01_a_token_is_minted_by_the_installation_that_has_the_repo_now),
     };
-    struct kndl_error err = {0};
 
-    setenv("HUB_PUBLIC_URL", "http://127.0.0.1:8080", 1);
-    setenv("HUB_DEV_LOGIN", "1", 1);
-    setenv("HUB_GITHUB_URL", "http://github.test", 1);
-    setenv("HUB_REPO_ACCESS_TTL_MS", "300000", 1);
-    if (kndl_secret_guard_process(&err) < 0)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return stage_prepare(true) ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
