@@ -1,295 +1,16 @@
-/* Variables from secrets' handlers to a real PostgreSQL; its peers are fakes. */
+/* Variables of Repos: from people's hands to Sessions, what stays masked, what is sealed. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes.h"
 #include "kndl/db.h"
-#include "kndl/id.h"
 #include "kndl/mem.h"
-#include "kndl/secrets/v1/secrets_service.pb-c.h"
-#include "kndl/testing.h"
-#include "rpc.h"
+#include "scene.h"
+#include "store.h"
 #include "variable.h"
 
-#define V1(name) Kndl__Secrets__V1__##name
-#define PHASE(name) KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__PHASE__PHASE_##name
-
 static const char *database;
-static const char *runner = "runneraaaaaaaaaaaaaaaaaaaa";
-static int64_t next_repo = 5000;
-
-struct fixture {
-    struct secrets secrets;
-    char person[KNDL_ID_SIZE];
-    char session[KNDL_ID_SIZE];
-    char shared_id[KNDL_ID_SIZE]; /* of the last one that was made */
-    int64_t repo, other;
-    struct kndl_error err; /* of the last call */
-    int64_t version;       /* a mask version that it answered */
-    char text[512];        /* what it answered, "NAME=value NAME=value" */
-    size_t warnings;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = kndl_new0(struct fixture);
-
-    fake_peers = (struct peers){0};
-    f->secrets.peers = &fake_peers;
-    assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
-    kndl_id_new(f->person);
-    kndl_id_new(f->session);
-    f->repo = next_repo++;
-    f->other = next_repo++;
-    fake_peers.repos[0] = f->repo;
-    fake_peers.repos[1] = f->other;
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    store_close(f->secrets.store);
-    free(f);
-    return 0;
-}
-
-static struct kndl_test_answer ask(struct fixture *f, const char *method, ProtobufCMessage *req)
-{
-    struct kndl_test_answer answer =
-        kndl_test_call(secrets_service, &f->secrets, f->person, method, req);
-
-    f->err = answer.err;
-    return answer;
-}
-
-static bool done(struct fixture *f, struct kndl_test_answer *answer)
-{
-    kndl_test_done(answer);
-    return f->err.code == KNDL_OK;
-}
-
-static void add(struct fixture *f, const char *name, const char *value)
-{
-    size_t used = strlen(f->text);
-
-    snprintf(f->text + used, sizeof f->text - used, "%s%s=%s", used > 0 ? " " : "", name, value);
-}
-
-static V1(NewVariable) new_variable(const char *name, const char *value, bool sensitive)
-{
-    V1(NewVariable) new = KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
-
-    new.name = (char *)name;
-    new.value = (char *)value;
-    new.sensitive = sensitive;
-    return new;
-}
-
-/* A request id for each call but those that ask for a repeat. */
-static char *request_id(void)
-{
-    static char id[32];
-    static int count;
-
-    snprintf(id, sizeof id, "q%d", ++count);
-    return id;
-}
-
-static bool set_as(struct fixture *f, const char *id, const char *name, const char *value,
-                   bool sensitive)
-{
-    V1(SetVariablesRequest) req = KNDL__SECRETS__V1__SET_VARIABLES_REQUEST__INIT;
-    V1(NewVariable) new = new_variable(name, value, sensitive);
-    V1(NewVariable) *news[] = {&new};
-
-    req.request_id = (char *)id;
-    req.repo_id = f->repo;
-    req.variables = news;
-    req.n_variables = 1;
-    struct kndl_test_answer answer = ask(f, "SetVariables", &req.base);
-    const V1(SetVariablesResponse) *resp = (V1(SetVariablesResponse) *)answer.response;
-    f->warnings = resp != NULL ? resp->n_warnings : 0;
-    if (resp != NULL && resp->n_variables > 0 && sensitive)
-        assert_string_equal(resp->variables[0]->value, "");
-    return done(f, &answer);
-}
-
-static bool set(struct fixture *f, const char *name, const char *value, bool sensitive)
-{
-    return set_as(f, request_id(), name, value, sensitive);
-}
-
-static bool remove_as(struct fixture *f, const char *id, const char *name)
-{
-    V1(RemoveVariableRequest) req = KNDL__SECRETS__V1__REMOVE_VARIABLE_REQUEST__INIT;
-
-    req.request_id = (char *)id;
-    req.repo_id = f->repo;
-    req.name = (char *)name;
-    struct kndl_test_answer answer = ask(f, "RemoveVariable", &req.base);
-    bool removed =
-        answer.response != NULL && ((V1(RemoveVariableResponse) *)answer.response)->removed;
-    return done(f, &answer) && removed;
-}
-
-static bool remove_one(struct fixture *f, const char *name)
-{
-    return remove_as(f, request_id(), name);
-}
-
-/* Into f->text; an overridden one in brackets. */
-static bool list(struct fixture *f, int64_t repo)
-{
-    V1(ListVariablesRequest) req = KNDL__SECRETS__V1__LIST_VARIABLES_REQUEST__INIT;
-
-    req.repo_id = repo;
-    struct kndl_test_answer answer = ask(f, "ListVariables", &req.base);
-    const V1(ListVariablesResponse) *resp = (V1(ListVariablesResponse) *)answer.response;
-    f->text[0] = '\0';
-    for (size_t i = 0; resp != NULL && i < resp->n_variables; i++)
-        add(f, resp->variables[i]->overridden ? "[]" : resp->variables[i]->name,
-            resp->variables[i]->unreadable  ? "unreadable"
-            : resp->variables[i]->sensitive ? "*"
-                                            : resp->variables[i]->value);
-    return done(f, &answer);
-}
-
-static bool set_shared_as(struct fixture *f, const char *request, const char *id, const char *name,
-                          const char *value, bool sensitive)
-{
-    V1(SetSharedVariableRequest) req = KNDL__SECRETS__V1__SET_SHARED_VARIABLE_REQUEST__INIT;
-    V1(NewVariable) new = new_variable(name, value, sensitive);
-
-    req.request_id = (char *)request;
-    req.shared_id = (char *)id;
-    req.variable = &new;
-    struct kndl_test_answer answer = ask(f, "SetSharedVariable", &req.base);
-    if (answer.response != NULL)
-        strcpy(f->shared_id,
-               ((V1(SetSharedVariableResponse) *)answer.response)->variable->shared_id);
-    return done(f, &answer);
-}
-
-static bool set_shared(struct fixture *f, const char *id, const char *name, const char *value,
-                       bool sensitive)
-{
-    return set_shared_as(f, request_id(), id, name, value, sensitive);
-}
-
-static bool link_as(struct fixture *f, const char *request, int64_t repo, bool linked)
-{
-    V1(LinkSharedVariableRequest) req = KNDL__SECRETS__V1__LINK_SHARED_VARIABLE_REQUEST__INIT;
-
-    req.request_id = (char *)request;
-    req.shared_id = f->shared_id;
-    req.repo_id = repo;
-    req.linked = linked;
-    struct kndl_test_answer answer = ask(f, "LinkSharedVariable", &req.base);
-    return done(f, &answer);
-}
-
-static bool link_shared(struct fixture *f, int64_t repo, bool linked)
-{
-    return link_as(f, request_id(), repo, linked);
-}
-
-static bool remove_shared(struct fixture *f)
-{
-    V1(RemoveSharedVariableRequest) req = KNDL__SECRETS__V1__REMOVE_SHARED_VARIABLE_REQUEST__INIT;
-
-    req.request_id = request_id();
-    req.shared_id = f->shared_id;
-    struct kndl_test_answer answer = ask(f, "RemoveSharedVariable", &req.base);
-    return done(f, &answer);
-}
-
-/* How many Shared variables the caller sees of this test's Repos; *ret_more: of the last one. */
-static size_t count_shared(struct fixture *f, bool *ret_more)
-{
-    V1(ListSharedVariablesRequest) req = KNDL__SECRETS__V1__LIST_SHARED_VARIABLES_REQUEST__INIT;
-    struct kndl_test_answer answer = ask(f, "ListSharedVariables", &req.base);
-    const V1(ListSharedVariablesResponse) *resp =
-        (V1(ListSharedVariablesResponse) *)answer.response;
-    size_t count = resp->n_variables;
-
-    *ret_more = count > 0 && resp->variables[count - 1]->more_repos;
-    kndl_test_done(&answer);
-    return count;
-}
-
-static void assign(struct fixture *f, int64_t run, V1(PutAssignmentRequest__Phase) phase)
-{
-    V1(PutAssignmentRequest) req = KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__INIT;
-
-    req.session_id = f->session;
-    req.run = run;
-    req.runner_id = (char *)runner;
-    req.creator_id = f->person;
-    req.repo_id = f->repo;
-    req.phase = phase;
-    struct kndl_test_answer answer = kndl_test_call(secrets_internal_service, &f->secrets,
-                                                    "sessions", "PutAssignment", &req.base);
-    assert_non_null(answer.response);
-    f->version = ((V1(PutAssignmentResponse) *)answer.response)->mask_version;
-    kndl_test_done(&answer);
-}
-
-static bool fetch(struct fixture *f, const char *by, int64_t run)
-{
-    V1(FetchVariablesRequest) req = KNDL__SECRETS__V1__FETCH_VARIABLES_REQUEST__INIT;
-
-    req.session_id = f->session;
-    req.run = run;
-    struct kndl_test_answer answer =
-        kndl_test_runner_call(secrets_runner_service, &f->secrets, by, "FetchVariables", &req.base);
-    const V1(FetchVariablesResponse) *resp = (V1(FetchVariablesResponse) *)answer.response;
-    f->err = answer.err;
-    f->text[0] = '\0';
-    for (size_t i = 0; resp != NULL && i < resp->n_values; i++)
-        add(f, resp->values[i]->name, resp->values[i]->value);
-    if (resp != NULL)
-        f->version = resp->mask_version;
-    return done(f, &answer);
-}
-
-static bool masks(struct fixture *f, const char *value)
-{
-    V1(GetMaskSetRequest) req = KNDL__SECRETS__V1__GET_MASK_SET_REQUEST__INIT;
-    bool found = false;
-
-    req.session_id = f->session;
-    struct kndl_test_answer answer =
-        kndl_test_call(secrets_internal_service, &f->secrets, "redactor", "GetMaskSet", &req.base);
-    const V1(GetMaskSetResponse) *resp = (V1(GetMaskSetResponse) *)answer.response;
-    assert_non_null(resp);
-    for (size_t i = 0; i < resp->n_values; i++)
-        found = found || strcmp(resp->values[i]->value, value) == 0;
-    f->version = resp->version;
-    kndl_test_done(&answer);
-    return found;
-}
-
-/* How goes into f->text. */
-static bool is_changed(struct fixture *f)
-{
-    V1(GetSessionVariablesRequest) req = KNDL__SECRETS__V1__GET_SESSION_VARIABLES_REQUEST__INIT;
-
-    req.session_id = f->session;
-    struct kndl_test_answer answer = ask(f, "GetSessionVariables", &req.base);
-    const V1(GetSessionVariablesResponse) *resp =
-        (V1(GetSessionVariablesResponse) *)answer.response;
-    bool changed = resp != NULL && resp->changed;
-    static const char *const hows[] = {"?", "added", "replaced", "removed"};
-    f->text[0] = '\0';
-    for (size_t i = 0; resp != NULL && i < resp->n_changes; i++)
-        add(f, resp->changes[i]->name, hows[resp->changes[i]->how]);
-    return done(f, &answer) && changed;
-}
 
 static void a_variable_is_set_replaced_listed_and_removed(void **state)
 {
@@ -338,35 +59,6 @@ static void a_late_repeat_of_an_older_request_does_not_undo_a_newer_one(void **s
     assert_true(set_as(f, "set-1", "A", "one", false));
     assert_true(list(f, f->repo));
     assert_string_equal(f->text, "A=three");
-}
-
-static void a_late_repeat_does_not_undo_a_newer_change_of_a_shared_variable(void **state)
-{
-    struct fixture *f = *state;
-    char id[KNDL_ID_SIZE];
-    bool more;
-
-    assert_true(set_shared_as(f, "make", "", "S", "one", false));
-    strcpy(id, f->shared_id);
-    assert_true(link_as(f, "link", f->repo, true));
-    assert_true(set_shared_as(f, "change-1", id, "S", "two", false));
-    assert_true(set_shared_as(f, "change-2", id, "S", "three", false));
-    assert_true(set_shared_as(f, "change-1", id, "S", "two", false));
-    assert_true(list(f, f->repo));
-    assert_string_equal(f->text, "S=three");
-
-    assert_true(set_shared_as(f, "make", "", "S", "one", false));
-    assert_string_equal(f->shared_id, id); /* no second one was made */
-    assert_int_equal(count_shared(f, &more), 1);
-
-    assert_true(link_as(f, "unlink", f->repo, false));
-    assert_true(link_as(f, "link", f->repo, true));
-    assert_true(list(f, f->repo));
-    assert_string_equal(f->text, "");
-    assert_true(remove_shared(f));
-    assert_false(set_shared_as(f, "make", "", "S", "one", false));
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    assert_int_equal(count_shared(f, &more), 0);
 }
 
 static void a_repo_that_is_not_seen_is_as_one_that_does_not_exist(void **state)
@@ -580,81 +272,6 @@ static void what_changed_since_the_start_is_said_by_name(void **state)
     assert_string_equal(f->text, "");
 }
 
-static void a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins(void **state)
-{
-    struct fixture *f = *state;
-
-    assert_true(set_shared(f, "", "A", "shared-secret-value", true));
-    assign(f, 1, PHASE(STARTING));
-    assert_true(fetch(f, runner, 1));
-    assert_string_equal(f->text, "");
-    assert_true(link_shared(f, f->repo, true));
-    assert_true(fetch(f, runner, 1));
-    assert_string_equal(f->text, "A=shared-secret-value");
-    assert_true(masks(f, "shared-secret-value"));
-    assert_true(set(f, "A", "own-value", false));
-    assert_true(list(f, f->repo));
-    assert_string_equal(f->text, "A=own-value []=*");
-    assert_true(fetch(f, runner, 1));
-    assert_string_equal(f->text, "A=own-value");
-    assert_true(remove_one(f, "A"));
-    assert_true(link_shared(f, f->repo, false));
-    assert_true(fetch(f, runner, 1));
-    assert_string_equal(f->text, "");
-}
-
-static void two_shared_variables_of_one_name_are_not_linked_to_one_repo(void **state)
-{
-    struct fixture *f = *state;
-
-    assert_true(set_shared(f, "", "A", "one", false));
-    assert_true(link_shared(f, f->repo, true));
-    assert_true(set_shared(f, "", "A", "two", false));
-    assert_false(link_shared(f, f->repo, true));
-    assert_int_equal(f->err.code, KNDL_ALREADY_EXISTS);
-    assert_true(link_shared(f, f->other, true));
-}
-
-/* Else linking a foreign secret to a Repo of one's own would show it. */
-static void a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone(void **state)
-{
-    struct fixture *f = *state;
-    char maker[KNDL_ID_SIZE];
-    bool more;
-
-    strcpy(maker, f->person);
-    assert_true(set_shared(f, "", "A", "a-secret-value", true));
-    assert_int_equal(count_shared(f, &more), 1);
-    kndl_id_new(f->person); /* somebody else, who sees both Repos */
-    assert_int_equal(count_shared(f, &more), 0);
-    assert_false(link_shared(f, f->other, true));
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    assert_false(remove_shared(f));
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-
-    strcpy(f->person, maker);
-    assert_true(link_shared(f, f->repo, true));
-    assert_true(link_shared(f, f->other, true));
-    kndl_id_new(f->person);
-    fake_peers.repos[1] = 0; /* sees one of the two */
-    assert_int_equal(count_shared(f, &more), 1);
-    assert_true(more);
-    assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
-    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
-    fake_peers.repos[0] = 0; /* none */
-    assert_int_equal(count_shared(f, &more), 0);
-    assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    fake_peers.repos[0] = f->repo;
-    fake_peers.repos[1] = f->other;
-    assert_true(set_shared(f, f->shared_id, "A", "another-value", true));
-    assert_false(set_shared(f, f->shared_id, "B", "another-value", true));
-    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-    assert_true(remove_shared(f));
-    assert_true(list(f, f->repo));
-    assert_string_equal(f->text, "");
-}
-
 static const struct kndl_statement attacks[] = {
     {"flip", "UPDATE variable SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) "
              "WHERE repo_id = $1 AND name = $2"},
@@ -732,7 +349,6 @@ int main(void)
         TEST(a_variable_is_set_replaced_listed_and_removed),
         TEST(a_repeat_of_a_request_does_not_undo_what_came_after),
         TEST(a_late_repeat_of_an_older_request_does_not_undo_a_newer_one),
-        TEST(a_late_repeat_does_not_undo_a_newer_change_of_a_shared_variable),
         TEST(a_repo_that_is_not_seen_is_as_one_that_does_not_exist),
         TEST(names_and_values_have_their_limits),
         TEST(a_scope_has_fifty_variables_and_64_kib),
@@ -741,9 +357,6 @@ int main(void)
         TEST(rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs),
         TEST(a_change_since_the_start_is_said_until_the_next_start),
         TEST(what_changed_since_the_start_is_said_by_name),
-        TEST(a_shared_variable_reaches_the_repos_it_is_linked_to_and_the_repos_own_wins),
-        TEST(two_shared_variables_of_one_name_are_not_linked_to_one_repo),
-        TEST(a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone),
         TEST(cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open),
     };
 
