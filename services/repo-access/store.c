@@ -10,6 +10,7 @@
 #include "0003_logins.sql.h"
 #include "0004_installations.sql.h"
 #include "0005_confirmations.sql.h"
+#include "0006_done_content.sql.h"
 #include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -29,6 +30,7 @@ static const struct kndl_migration migrations[] = {
     {3, "0003_logins", MIGRATION_0003_LOGINS},
     {4, "0004_installations", MIGRATION_0004_INSTALLATIONS},
     {5, "0005_confirmations", MIGRATION_0005_CONFIRMATIONS},
+    {6, "0006_done_content", MIGRATION_0006_DONE_CONTENT},
     {0, NULL, NULL},
 };
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/permit.h"
 #include "store_parts.h"
@@ -35,16 +36,30 @@ static int check_owner(struct store *store, const char *actor_id, struct kndl_ar
     return 0;
 }
 
-/* Is this request new? What follows is in the same transaction. */
-static int keep_done(struct store *store, const struct asked *asked, struct kndl_arena *arena,
-                     bool *ret_is_new, struct kndl_error *err)
+/* Is this request, to do that to this person, new? What follows is in the same transaction. */
+static int keep_done(struct store *store, const struct asked *asked, const char *what,
+                     const char *person_id, struct kndl_arena *arena, bool *ret_is_new,
+                     struct kndl_error *err)
 {
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf content = {0};
     struct kndl_rows rows;
 
+    kndl_buf_printf(&content, "%s %s", what, person_id);
     if (kndl_db_exec(store->db, "keep_done", arena, &rows, err, kndl_db_text(asked->person_id),
-                     kndl_db_text(asked->request_id), kndl_db_i64(asked->now_ms)) < 0)
+                     kndl_db_text(asked->request_id), kndl_db_i64(asked->now_ms),
+                     kndl_db_text(kndl_buf_text(&content))) < 0)
         return -1;
     *ret_is_new = rows.count > 0;
+    if (*ret_is_new)
+        return 0;
+    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(asked->person_id),
+                     kndl_db_text(asked->request_id)) < 0)
+        return -1;
+
+    const char *done = rows.count > 0 ? kndl_row_text(&rows, 0, 0) : "";
+    if (done[0] != '\0' && strcmp(done, kndl_buf_text(&content)) != 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "request_id %s was used for something else",
+                         asked->request_id);
     return 0;
 }
 
@@ -149,7 +164,7 @@ int store_remove_member(struct store *store, const struct asked *asked, const ch
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         check_owner(store, asked->person_id, arena, err) < 0 ||
-        keep_done(store, asked, arena, &is_new, err) < 0)
+        keep_done(store, asked, "remove", person_id, arena, &is_new, err) < 0)
         return -1;
     if (!is_new)
         return 0;
@@ -175,7 +190,8 @@ int store_hand_over(struct store *store, const struct asked *asked, const char *
     bool is_new;
 
     /* A repeat comes from who is not the Owner any more. */
-    if (kndl_tx_begin(store->db, &tx, err) < 0 || keep_done(store, asked, arena, &is_new, err) < 0)
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        keep_done(store, asked, "hand over to", person_id, arena, &is_new, err) < 0)
         return -1;
     if (!is_new)
         return 0;

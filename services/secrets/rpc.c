@@ -4,12 +4,14 @@
 #include "rpc.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "changes.h"
 #include "handlers.h"
 #include "kndl/clock.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/token.h"
 #include "setup_token.h"
 #include "store.h"
 
@@ -17,7 +19,22 @@
 
 enum { REQUEST_ID_CHARS_MAX = 64 };
 
-int check_request_id(struct kndl_call *call, const char *request_id)
+/* All of a request, with the values in it, as a hash. */
+static void hash_request(const struct kndl_call *call, const ProtobufCMessage *message,
+                         uint8_t ret_hash[KNDL_HASH_BYTES])
+{
+    size_t name_size = strlen(call->method->name);
+    size_t size = protobuf_c_message_get_packed_size(message);
+    uint8_t *packed = kndl_arena_alloc(call->arena, name_size + size);
+
+    memcpy(packed, call->method->name, name_size);
+    protobuf_c_message_pack(message, packed + name_size);
+    kndl_hash(kndl_slice(packed, name_size + size), ret_hash);
+    explicit_bzero(packed, name_size + size);
+}
+
+int read_request(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
+                 struct request *ret_request)
 {
     size_t size = 0;
 
@@ -26,6 +43,8 @@ int check_request_id(struct kndl_call *call, const char *request_id)
     if (size == 0 || size > REQUEST_ID_CHARS_MAX || request_id[size] != '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
                          "request_id has 1 to %d printable characters", REQUEST_ID_CHARS_MAX);
+    *ret_request = (struct request){call->actor.id, request_id, kndl_clock_wall_ms(), {0}};
+    hash_request(call, message, ret_request->content);
     return 0;
 }
 
@@ -45,12 +64,12 @@ static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest
                            V1(SetSetupTokenResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     struct setup_token token;
     struct kndl_slice value;
     bool changed;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (read_request(call, req->request_id, &req->base, &request) < 0 ||
         setup_token_read(req->token, &value, &call->err) < 0 ||
         store_set_token(secrets->store, &request, value, request.now_ms + SETUP_TOKEN_LIFE_MS,
                         call->arena, &token, &changed, &call->err) < 0)
@@ -65,11 +84,11 @@ static int remove_setup_token(struct kndl_call *call, const V1(RemoveSetupTokenR
                               V1(RemoveSetupTokenResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     bool changed;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (read_request(call, req->request_id, &req->base, &request) < 0 ||
         store_remove_token(secrets->store, &request, call->arena, &changed, &call->err) < 0)
         return -1;
     if (changed)

@@ -170,7 +170,7 @@ static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest)
 {
     struct secrets *secrets = call->state;
     char request_id[KNDL_ID_SIZE];
-    const struct request request = {req->person_id, request_id, kndl_clock_wall_ms()};
+    const struct request request = {req->person_id, request_id, kndl_clock_wall_ms(), {0}};
     bool changed;
 
     (void)resp;

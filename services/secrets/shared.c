@@ -135,12 +135,12 @@ int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableReques
                         V1(SetSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     const struct variable *found = named(call)->shared;
     struct variable variable;
     const char *warning;
 
-    if (check_request_id(call, req->request_id) < 0)
+    if (read_request(call, req->request_id, &req->base, &request) < 0)
         return -1;
     if (req->variable == NULL)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the Variable is missing");
@@ -170,11 +170,11 @@ int remove_shared_variable(struct kndl_call *call, const V1(RemoveSharedVariable
                            V1(RemoveSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     const struct variable *found = named(call)->shared;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (read_request(call, req->request_id, &req->base, &request) < 0 ||
         store_remove_shared(secrets->store, &request, found, call->arena, &call->err) < 0)
         return -1;
     changed(call, found, "a Shared variable was removed");
@@ -185,10 +185,10 @@ int link_shared_variable(struct kndl_call *call, const V1(LinkSharedVariableRequ
                          V1(LinkSharedVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     struct variable variable;
 
-    if (check_request_id(call, req->request_id) < 0)
+    if (read_request(call, req->request_id, &req->base, &request) < 0)
         return -1;
     if (named(call)->repo_id == 0)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, by its id");

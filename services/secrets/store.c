@@ -11,6 +11,7 @@
 #include "0003_done.sql.h"
 #include "0004_given.sql.h"
 #include "0005_hits.sql.h"
+#include "0006_done_content.sql.h"
 #include "done.sql.h"
 #include "given.sql.h"
 #include "hits.sql.h"
@@ -26,9 +27,13 @@
 static const char schema[] = "secrets";
 
 static const struct kndl_migration migrations[] = {
-    {1, "0001_secrets", MIGRATION_0001_SECRETS}, {2, "0002_variables", MIGRATION_0002_VARIABLES},
-    {3, "0003_done", MIGRATION_0003_DONE},       {4, "0004_given", MIGRATION_0004_GIVEN},
-    {5, "0005_hits", MIGRATION_0005_HITS},       {0, NULL, NULL},
+    {1, "0001_secrets", MIGRATION_0001_SECRETS},
+    {2, "0002_variables", MIGRATION_0002_VARIABLES},
+    {3, "0003_done", MIGRATION_0003_DONE},
+    {4, "0004_given", MIGRATION_0004_GIVEN},
+    {5, "0005_hits", MIGRATION_0005_HITS},
+    {6, "0006_done_content", MIGRATION_0006_DONE_CONTENT},
+    {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
@@ -113,17 +118,49 @@ void store_close(struct store *store)
     free(store);
 }
 
+static struct kndl_place done_place(const struct request *request, char owner[OWNER_SIZE])
+{
+    snprintf(owner, OWNER_SIZE, "person/%s", request->person_id);
+    return (struct kndl_place){
+        .table = "done", .column = "content", .owner = owner, .name = request->request_id};
+}
+
+/* Was the request that is done another one? What is sealed with a key that is gone says nothing. */
+static int check_repeat(struct store *store, const struct request *request,
+                        struct kndl_arena *arena, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret done = {0};
+    char owner[OWNER_SIZE];
+    struct kndl_place place = done_place(request, owner);
+    struct kndl_rows rows;
+
+    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(request->person_id),
+                     kndl_db_text(request->request_id)) < 0)
+        return -1;
+    if (rows.count == 0 ||
+        kndl_column_open(store->ring, &place, kndl_row_bytes(&rows, 0, 1), &done, NULL) < 0 ||
+        (done.size == KNDL_HASH_BYTES && kndl_hash_equal(done.data, request->content)))
+        return 0;
+    return kndl_fail(err, KNDL_INVALID_ARGUMENT, "request_id %s was used for something else",
+                     request->request_id);
+}
+
 int keep_done(struct store *store, const struct request *request, const char *made_id,
               struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err)
 {
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
+    char owner[OWNER_SIZE];
+    struct kndl_place place = done_place(request, owner);
     struct kndl_rows rows;
 
+    kndl_column_seal(store->ring, &place, kndl_slice(request->content, sizeof request->content),
+                     &sealed);
     if (kndl_db_exec(store->db, "keep_done", arena, &rows, err, kndl_db_text(request->person_id),
                      kndl_db_text(request->request_id), kndl_db_text(made_id),
-                     kndl_db_i64(request->now_ms)) < 0)
+                     kndl_db_i64(request->now_ms), kndl_db_bytes(kndl_buf_slice(&sealed))) < 0)
         return -1;
     *ret_is_repeat = rows.changed == 0;
-    return 0;
+    return *ret_is_repeat ? check_repeat(store, request, arena, err) : 0;
 }
 
 int open_value(struct store *store, const struct kndl_place *place, struct kndl_slice sealed,

@@ -17,6 +17,7 @@
 #include "kndl/arena.h"
 #include "kndl/error.h"
 #include "kndl/slice.h"
+#include "kndl/token.h"
 
 struct new_variable;
 struct store;
@@ -36,11 +37,12 @@ struct setup_token {
     struct masked masked; /* of store_find_token() alone */
 };
 
-/* Who asks for a change, by which request. */
+/* Who asks for a change, by which request, and a hash of all that it asks for. */
 struct request {
     const char *person_id;
     const char *request_id;
     int64_t now_ms;
+    uint8_t content[KNDL_HASH_BYTES];
 };
 
 /* As PutAssignmentRequest.Phase, in the order they follow each other. */

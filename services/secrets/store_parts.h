@@ -20,7 +20,8 @@ struct token_row {
 };
 
 /* Has this request been done? If not, it is from the end of the transaction on: the first thing in
- * it. `made_id` is the id of what it is about to make, or "". */
+ * it. `made_id` is the id of what it is about to make, or "". Fails with KNDL_INVALID_ARGUMENT if
+ * what was done by this id is something else. */
 int keep_done(struct store *store, const struct request *request, const char *made_id,
               struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err);
 

@@ -66,11 +66,11 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
                   V1(SetVariablesResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     struct variables variables;
     int64_t repo_id = named(call)->repo_id;
 
-    if (check_request_id(call, req->request_id) < 0)
+    if (read_request(call, req->request_id, &req->base, &request) < 0)
         return -1;
     if (req->n_variables == 0 || req->n_variables > VARIABLES_MAX)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
@@ -103,11 +103,11 @@ int remove_variable(struct kndl_call *call, const V1(RemoveVariableRequest) *req
                     V1(RemoveVariableResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    const struct request request = {call->actor.id, req->request_id, kndl_clock_wall_ms()};
+    struct request request;
     int64_t repo_id = named(call)->repo_id;
     bool removed;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (read_request(call, req->request_id, &req->base, &request) < 0 ||
         store_remove_variable(secrets->store, &request, repo_id, req->name, call->arena, &removed,
                               &call->err) < 0)
         return -1;

@@ -5,13 +5,13 @@
 SELECT id FROM person WHERE is_owner FOR UPDATE;
 
 -- name: keep_done
--- $1 person, $2 request id, $3 now. No row: it was done already.
-INSERT INTO done (person_id, request_id, done_at) VALUES ($1, $2, $3)
+-- $1 person, $2 request id, $3 now, $4 what it asks for. No row: it was done already.
+INSERT INTO done (person_id, request_id, done_at, content) VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING RETURNING true;
 
 -- name: find_done
 -- $1 person, $2 request id.
-SELECT true FROM done WHERE person_id = $1 AND request_id = $2;
+SELECT content FROM done WHERE person_id = $1 AND request_id = $2;
 
 -- name: list_members
 SELECT id, github_id, login, name, is_owner, true, created_at

@@ -59,6 +59,23 @@ static void ownership_is_handed_over_and_never_shared(void **state)
     assert_int_equal(removes(f, grace, ada, "r1"), KNDL_OK);
 }
 
+/* Faults 16 */
+static void a_request_id_that_was_used_for_something_else_is_refused(void **state)
+{
+    V1(HandOverOwnershipRequest) hand = KNDL__REPO_ACCESS__V1__HAND_OVER_OWNERSHIP_REQUEST__INIT;
+    struct fixture *f = *state;
+    char ada[KNDL_ID_SIZE], grace[KNDL_ID_SIZE];
+
+    make_owner(f, ada);
+    add_grace(f, ada, grace);
+    assert_int_equal(removes(f, ada, grace, "r1"), KNDL_OK);
+    assert_int_equal(removes(f, ada, grace, "r1"), KNDL_OK); /* a repeat */
+    assert_int_equal(removes(f, ada, "somebody", "r1"), KNDL_INVALID_ARGUMENT);
+    hand.request_id = (char *)"r1";
+    hand.person_id = grace;
+    assert_int_equal(does(f, ada, "HandOverOwnership", &hand.base), KNDL_INVALID_ARGUMENT);
+}
+
 /* AC-09, CR-04, decision 53, faults.md 36 */
 static void cr_04_a_removed_member_is_out_at_once_and_the_others_hear_of_it(void **state)
 {
@@ -327,6 +344,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(ac_09_only_the_owner_administers),
         TEST(ownership_is_handed_over_and_never_shared),
+        TEST(a_request_id_that_was_used_for_something_else_is_refused),
         TEST(cr_04_a_removed_member_is_out_at_once_and_the_others_hear_of_it),
         TEST(cl_01_a_machine_is_signed_in_once_by_who_says_yes_within_ten_minutes),
         TEST(one_sees_and_ends_ones_own_sign_ins_and_a_cli_sees_itself),

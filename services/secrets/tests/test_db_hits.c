@@ -63,7 +63,7 @@ static struct request request_of(struct fixture *f)
     char *id = kndl_arena_alloc(f->arena, KNDL_ID_SIZE);
 
     kndl_id_new(id);
-    return (struct request){f->person, id, 1000};
+    return (struct request){f->person, id, 1000, {0}};
 }
 
 static void set(struct fixture *f, const char *name, const char *value)

@@ -68,7 +68,7 @@ static void fill(struct store *store)
 {
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
     const struct new_variable new = {.name = "A", .value = "kept-value", .is_sensitive = true};
-    const struct request request = {"somebody", "q1", 1};
+    const struct request request = {"somebody", "q1", 1, {0}};
     struct kndl_error err = {0};
     struct variables variables;
     struct setup_token token;
@@ -76,7 +76,7 @@ static void fill(struct store *store)
 
     for (int i = 0; i < PEOPLE; i++) {
         char person[KNDL_ID_SIZE];
-        const struct request theirs = {person, "q1", 1};
+        const struct request theirs = {person, "q1", 1, {0}};
 
         kndl_id_new(person);
         assert_int_equal(store_set_token(store, &theirs, kndl_slice_of("sk-ant-oat01-x"), 2, arena,

@@ -37,9 +37,28 @@ static void a_repeat_of_a_request_does_not_undo_what_came_after(void **state)
     struct fixture *f = *state;
 
     assert_true(set_as(f, "same", "A", "one", false));
-    assert_true(set_as(f, "same", "A", "two", false)); /* whatever it says: it was done */
+    assert_true(set(f, "A", "two", false));
+    assert_true(set_as(f, "same", "A", "one", false));
     assert_true(list(f, f->repo));
-    assert_string_equal(f->text, "A=one");
+    assert_string_equal(f->text, "A=two");
+}
+
+/* Faults 16: neither done nor said to be. */
+static void a_request_id_that_was_used_for_something_else_is_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set_as(f, "used", "A", "value-one", true));
+    assert_false(set_as(f, "used", "A", "value-two", true));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_false(set_as(f, "used", "B", "value-one", true));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_false(remove_as(f, "used", "A"));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_false(set_shared_as(f, "used", "", "S", "one", false));
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_true(list(f, f->repo));
+    assert_string_equal(f->text, "A=*");
 }
 
 /* Whoever sent it heard no answer and tries again, late: the newer change stays. */
@@ -348,6 +367,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_variable_is_set_replaced_listed_and_removed),
         TEST(a_repeat_of_a_request_does_not_undo_what_came_after),
+        TEST(a_request_id_that_was_used_for_something_else_is_refused),
         TEST(a_late_repeat_of_an_older_request_does_not_undo_a_newer_one),
         TEST(a_repo_that_is_not_seen_is_as_one_that_does_not_exist),
         TEST(names_and_values_have_their_limits),
