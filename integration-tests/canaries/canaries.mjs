@@ -151,7 +151,7 @@ export class Canaries {
       const heap = new Heap(path.join(folder, 'records'));
       const running = [...await kndl.programs()].map(([name, { state, pid }]) => ({ name, state, pid }))
         .filter(({ name, state }) => SERVICES.includes(name) && state === 'running');
-      const faults = openMemories(running, { isSanitized: kndl.facts.build.endsWith('/dev') });
+      const faults = openMemories(running, { isSanitized: kndl.isSanitized });
       faults.push(...this.cores());
       readProcesses(kndl.facts.name).forEach((record) => heap.add(record));
       if ((await kndl.programs()).get('postgres')?.state === 'running') heap.add(await this.dump());

@@ -35,7 +35,8 @@ test('faults 40, CR-06: a service that holds a key locks it, and leaves no core 
   const programs = await kndl.programs();
   await Promise.all(Object.entries(CRASHES).map(([name, signal]) => {
     const status = fs.readFileSync(`/proc/${programs.get(name).pid}/status`, 'utf8');
-    assert.ok(Number(/^VmLck:\s+(\d+) kB/m.exec(status)[1]) > 0, `${name} locks nothing`);
+    // The address sanitizer makes mlock() do nothing; crypt.secret tries a refused one in each build.
+    if (!kndl.isSanitized) assert.ok(Number(/^VmLck:\s+(\d+) kB/m.exec(status)[1]) > 0, `${name} locks nothing`);
     return kndl.kill(name, signal);
   }));
   await kndl.ready();

@@ -246,6 +246,11 @@ export class Kndl {
     return { code: await ended, ...said };
   }
 
+  // Whether its programs are built with the address sanitizer.
+  get isSanitized() {
+    return this.facts.build.endsWith('/dev');
+  }
+
   // A request to the Hub; `path` begins with /.
   hub(where, options) {
     return request(`${this.facts.hub_url}${where}`, options);
