@@ -281,6 +281,20 @@ static void one_that_ended_is_refused_at_once(void **state)
     assert_int_equal(by_token(f, REPO_ACCESS "ListMembers", was, &body), 401);
 }
 
+/* The gateway that a machine signs out at waits for no fact of repo-access. */
+static void one_whose_machine_signed_out_is_refused_at_once(void **state)
+{
+    struct fixture *f = *state;
+    BUF body = {0};
+    char was[80];
+
+    assert_int_equal(by_token(f, REPO_ACCESS "ListMembers", fixture_confirmed_token, &body), 200);
+    assert_int_equal(by_token(f, REPO_ACCESS "SignOut", fixture_cli_token, &body), 200);
+    strcpy(was, fixture_confirmed_token);
+    strcpy(fixture_confirmed_token, fixture_unknown_token);
+    assert_int_equal(by_token(f, REPO_ACCESS "ListMembers", was, &body), 401);
+}
+
 #define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -295,6 +309,7 @@ int main(void)
         WITH_GATEWAY(the_cli_that_begins_is_the_one_that_asks),
         WITH_GATEWAY(confirmations_have_rates),
         WITH_GATEWAY(one_that_ended_is_refused_at_once),
+        WITH_GATEWAY(one_whose_machine_signed_out_is_refused_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
