@@ -14,6 +14,7 @@
 #include "kndl/json.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "rate.h"
 #include "wait.h"
 
@@ -100,11 +101,20 @@ static void answer_call(struct call *call, struct kndl_slice response)
     free_call(call);
 }
 
+/* It may have ended somebody's credential or standing. */
+static bool changes_people(const struct call *call)
+{
+    return call->service == &kndl__repo_access__v1__repo_access_service__descriptor &&
+           (call->row->flags & KNDL_CHANGES) != 0;
+}
+
 static void on_answer(const struct kndl_reply *reply, void *data)
 {
     struct call *call = data;
 
     call->ask = NULL;
+    if (changes_people(call))
+        people_forget(call->gateway); /* other gateways learn it by the fact, a moment later */
     if (call->wait != NULL && wait_holds(call, reply))
         return;
     if (reply->err.code != KNDL_OK)
