@@ -86,6 +86,8 @@ static void write_down(struct logbook *book, const char *bytes, size_t size)
 {
     const char *end;
 
+    if (book->file < 0)
+        open_file(book); /* what kept it from that may be over */
     if (book->size + (int64_t)size <= LOGBOOK_FILE_BYTES_MAX) {
         put(book, bytes, size);
         return;
