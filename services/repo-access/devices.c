@@ -181,7 +181,7 @@ static int find_purpose(struct kndl_call *call, V1(Purpose) purpose, const struc
         if (purposes[i].purpose != purpose)
             continue;
         if (purposes[i].is_the_owners && !person->is_owner)
-            return kndl_fail(&call->err, KNDL_PERMISSION_DENIED, "only the Owner may do this");
+            return kndl_public_deny(KNDL_WHO_OWNER, &call->err);
         *ret_name = purposes[i].name;
         return 0;
     }
@@ -198,7 +198,7 @@ static int find_cli(struct kndl_call *call, const ProtobufCBinaryData *hash,
     if (signin_find(repo_access->store, hash, SIGNIN_CLI, call->arena, ret_holder, &call->err) < 0)
         return -1;
     if (strcmp(ret_holder->person.id, call->actor.id) != 0)
-        return kndl_fail(&call->err, KNDL_UNAUTHENTICATED, "sign in");
+        return kndl_fail(&call->err, KNDL_UNAUTHENTICATED, "sign in first");
     return 0;
 }
 

@@ -98,5 +98,5 @@ int signin_find(struct store *store, const ProtobufCBinaryData *hash, enum signi
         return 0;
     if (cause.code != KNDL_NOT_FOUND)
         return kndl_fail(err, cause.code, "%s", cause.message);
-    return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in");
+    return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
 }
