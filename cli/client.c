@@ -21,6 +21,12 @@ struct client {
     struct kndl_secret confirmation; /* none: calls carry the config's token */
 };
 
+int client_misread(struct kndl_error *err)
+{
+    return kndl_fail(err, KNDL_INTERNAL,
+                     "the Hub's answer is not understood; is this kndl of the Hub's version?");
+}
+
 struct client *client_new(const struct config *config)
 {
     struct client *client = kndl_new0(struct client);
@@ -159,7 +165,7 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
         return -1;
     if (kndl_guard_unpack(found->output, kndl_buf_slice(&response.body), &allocator, ret_response,
                           NULL) < 0)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     return 0;
 }
 

@@ -15,6 +15,9 @@
 
 struct client;
 
+/* INTERNAL: an answer of the Hub that lacks what it must have. Returns -1. */
+int client_misread(struct kndl_error *err);
+
 /* The config is borrowed and must outlive it. */
 struct client *client_new(const struct config *config);
 void client_free(struct client *client);

@@ -18,7 +18,7 @@ int device_code_read(struct device_code *ret_code, const char *secret, const cha
     if (secret[0] == '\0' || user_code[0] == '\0' || strlen(user_code) >= DEVICE_CODE_SIZE ||
         url[0] == '\0' || strlen(url) >= DEVICE_URL_SIZE || interval_s < 1 ||
         interval_s > INTERVAL_S_MAX)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     kndl_secret_copy(&ret_code->secret, kndl_slice_of(secret));
     strcpy(ret_code->user_code, user_code);
     strcpy(ret_code->url, url);

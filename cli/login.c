@@ -31,14 +31,12 @@ static int take_token(struct cli *cli, struct kndl_slice answer, struct kndl_err
     struct kndl_json *json;
 
     if (kndl_json_parse(answer, 64 * 1024, &json, NULL) < 0)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     const char *token = kndl_json_text(kndl_json_get(kndl_json_root(json), "token"), "");
     kndl_secret_done(&cli->config.token);
     if (token[0] != '\0')
         kndl_secret_copy(&cli->config.token, kndl_slice_of(token));
-    int result = token[0] != '\0'
-                     ? config_save(&cli->config, err)
-                     : kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+    int result = token[0] != '\0' ? config_save(&cli->config, err) : client_misread(err);
     const struct kndl_value *person = kndl_json_get(kndl_json_root(json), "person");
     if (result == 0) {
         fputs("Signed in as ", cli->screen.out);

@@ -25,7 +25,7 @@ static void free_json(struct kndl_json **json)
 
 static int not_understood(struct kndl_error *err)
 {
-    return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+    return client_misread(err);
 }
 
 /* Posts, and parses the answer; what was read is wiped unless it is kept in `answer`. */

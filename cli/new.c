@@ -38,7 +38,7 @@ static int create(struct cli *cli, const struct args *args, const char *prompt,
                     &request, ret_response, err) < 0)
         return -1;
     if ((*ret_response)->session == NULL)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     return 0;
 }
 

@@ -43,7 +43,7 @@ static int send(struct cli *cli, const char *session_id, const char *text,
                     ret_response, err) < 0)
         return -1;
     if ((*ret_response)->prompt == NULL)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     return 0;
 }
 

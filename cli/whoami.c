@@ -16,7 +16,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
                     &request, &response, err) < 0)
         return -1;
     if (response->person == NULL)
-        return kndl_fail(err, KNDL_INTERNAL, "the Hub's answer is not understood");
+        return client_misread(err);
     if (args_has(args, "json")) {
         print_json(&cli->screen, &response->person->base);
         return 0;
