@@ -255,6 +255,14 @@ void stage_run(struct stage *stage, const char *runner, const char *session_id)
           store_report_running(stage->store, stage->arena, &run, "", &stage->changes, &stage->err));
 }
 
+const char *stage_make_active(struct stage *stage, const char *prompt)
+{
+    stage_attend(stage, "r1", NULL, 0);
+    const char *id = stage_make(stage, "ada", "r1", prompt);
+    stage_run(stage, "r1", id);
+    return id;
+}
+
 struct session stage_read(struct stage *stage, const char *session_id)
 {
     struct session session;

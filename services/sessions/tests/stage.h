@@ -61,6 +61,9 @@ const struct delivery *stage_claim(struct stage *stage, const char *session_id,
 void stage_run(struct stage *stage, const char *runner, const char *session_id);
 extern const struct kndl_slice stage_token;
 
+/* A Session of ada's that is Active on r1, which attends; with a prompt or "". Its id. */
+const char *stage_make_active(struct stage *stage, const char *prompt);
+
 /* As it is now. */
 struct session stage_read(struct stage *stage, const char *session_id);
 struct view stage_view(struct stage *stage, const char *session_id);
