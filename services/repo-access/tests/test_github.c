@@ -437,6 +437,11 @@ static void ac_07_an_answer_that_is_no_list_of_repos_decides_nothing(void **stat
         "{\"repositories\":[{\"id\":\"3001\"}]}}]",
         "[{\"path\":\"app/installations$\",\"status\":200,\"body\":{\"message\":\"maintenance\"}}]",
         "[{\"path\":\"app/installations$\",\"status\":200,\"body\":[{}]}]",
+        "[{\"path\":\"app/installations$\",\"status\":200,\"body\":\"[{\\\"id\\\":20\"}]",
+        "[{\"path\":\"app/installations$\",\"status\":401,\"body\":"
+        "{\"message\":\"A JSON web token could not be decoded\"}}]",
+        "[{\"path\":\"app/installations$\",\"status\":302,\"headers\":"
+        "{\"location\":\"http://127.0.0.1:1/app/installations\"}}]",
         /* pages without an end */
         "[{\"path\":\"installation/repositories$\",\"status\":200,\"headers\":"
         "{\"link\":\"<http://x/>; rel=\\\"next\\\"\"},\"body\":{\"repositories\":[]}}]",
