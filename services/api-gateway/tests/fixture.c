@@ -103,6 +103,15 @@ static void *run(void *data)
     return NULL;
 }
 
+bool fixture_answer_nothing(const struct fake_request *request, struct kndl_buf *out,
+                            struct kndl_error *err)
+{
+    (void)request;
+    (void)out;
+    (void)err;
+    return true; /* with nothing in it */
+}
+
 void fixture_start(struct fixture *f, fake_answer_fn rest)
 {
     struct settings settings = {

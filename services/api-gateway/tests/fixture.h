@@ -25,9 +25,13 @@ struct fixture {
     char origin[64]; /* http://127.0.0.1:port */
 };
 
-/* Answers what is no Authenticate, which the fixture answers itself. */
+/* `answer` answers what is no Authenticate, which the fixture answers itself. */
 void fixture_start(struct fixture *f, fake_answer_fn answer);
 void fixture_stop(struct fixture *f);
+
+/* For fixture_start(): each answer is there, with nothing in it. */
+bool fixture_answer_nothing(const struct fake_request *request, struct kndl_buf *out,
+                            struct kndl_error *err);
 
 /* How often repo-access was asked who somebody is; and whether it answers. */
 void fixture_set_repo_access(bool is_there);

@@ -25,18 +25,10 @@
 
 #define REPO_ACCESS "/kndl.repo_access.v1.RepoAccessService/"
 
-static bool answer(const struct fake_request *request, struct kndl_buf *out, struct kndl_error *err)
-{
-    (void)request;
-    (void)out;
-    (void)err;
-    return true; /* with nothing in it */
-}
-
 static int set_up(void **state)
 {
     *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
+    fixture_start(*state, fixture_answer_nothing);
     fixture_set_purpose(PURPOSE(CHANGE_MEMBERS));
     return 0;
 }

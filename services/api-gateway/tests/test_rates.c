@@ -21,18 +21,10 @@
 
 #define HOUR_MS (INT64_C(60) * 60 * 1000)
 
-static bool answer(const struct fake_request *request, struct kndl_buf *out, struct kndl_error *err)
-{
-    (void)request;
-    (void)out;
-    (void)err;
-    return true; /* with nothing in it */
-}
-
 static int set_up(void **state)
 {
     *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
+    fixture_start(*state, fixture_answer_nothing);
     return 0;
 }
 
