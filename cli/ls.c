@@ -30,6 +30,9 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         else
             session_view_line(&cli->screen, response->sessions[i]);
     }
+    if (response->n_sessions == 0 && !json)
+        fprintf(stderr, request.mine ? "You have started no Session.\n"
+                                     : "There is no Session that you may see.\n");
     if (response->has_more && !json)
         fprintf(stderr, "There are more; these are the newest %d.\n", SHOWN_COUNT);
     return 0;

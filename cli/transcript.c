@@ -126,7 +126,7 @@ static void write_result(const struct screen *screen, const char *indent,
     else
         screen_line(screen, result->text, (int)strlen(indent) + 20);
     if (lines > 1)
-        fprintf(screen->out, "  +%zu lines", lines - 1);
+        fprintf(screen->out, "  +%zu line%s", lines - 1, lines == 2 ? "" : "s");
     screen_color(screen, SCREEN_PLAIN);
     fputc('\n', screen->out);
 }

@@ -83,9 +83,11 @@ static void a_result_shows_its_first_line_and_how_many_more(void **state)
     event.tool_result = &result;
     result.text = (char *)"one\ntwo\nthree\n";
     transcript_write(&screen, &event, false);
+    result.text = (char *)"one\ntwo\n";
+    transcript_write(&screen, &event, false);
     result.text = (char *)"";
     transcript_write(&screen, &event, false);
-    assert_written("  one  +2 lines\n  (nothing)\n");
+    assert_written("  one  +2 lines\n  one  +1 line\n  (nothing)\n");
 }
 
 static void text_of_others_cannot_move_the_terminal(void **state)

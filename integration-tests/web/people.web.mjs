@@ -64,10 +64,12 @@ test('AC-01, AC-02: the Setup link makes the Owner', async () => {
 test('the Owner registers a Runner, whose token is shown once', async () => {
   await ada.page.goto('/runners');
   await ada.page.getByText('There is no Runner yet').waitFor();
+  assert.equal(await ada.page.title(), 'Runners · kndl');
   await ada.page.getByLabel('Register a Runner').fill('this machine');
   await ada.page.getByRole('button', { name: 'Register', exact: true }).click();
   const token = (await ada.page.getByTestId('runner-token').textContent()).trim();
   assert.match(token, /^kndl_run_/);
+  await ada.page.getByRole('button', { name: 'Copy' }).waitFor();
   await ada.page.getByText('has not been here yet').waitFor();
   await kndl.giveRunnerToken(token);
   await ada.page.goto('/runners');
@@ -146,6 +148,7 @@ test('AC-05, AC-07: they see what they may, and are out while it streams', async
   await kndl.github.patch({ repos: { 3001: { collaborators: { grace: null } } } });
   await grace.page.getByText(/does not exist/).waitFor({ timeout: 20 * 1000 });
   assert.equal(await log.count(), 0);
+  assert.equal(await grace.page.title(), 'kndl');
   await grace.screenshot('out');
   assert.equal(await ada.page.goto(`/sessions/${id}`).then((answer) => answer.status()), 200);
   await ada.page.getByRole('log', { name: 'Transcript' }).getByText('hold').first().waitFor();
@@ -155,6 +158,7 @@ test('AC-05, AC-07: they see what they may, and are out while it streams', async
 test('AC-09: a removed Member is at the door again', async () => {
   await ada.page.goto('/members');
   await ada.page.getByRole('button', { name: 'Remove grace' }).click();
+  await ada.page.locator(':focus').getByText('No', { exact: true }).waitFor();
   await ada.page.getByRole('button', { name: 'Yes, remove grace' }).click();
   await ada.page.getByRole('list', { name: 'Members' }).getByText('grace', { exact: true }).waitFor({ state: 'detached' });
   await grace.page.goto('/');

@@ -342,8 +342,8 @@ int kndl_redact_check(const char *name, struct kndl_slice value,
     size_t characters = utf8_count(text.data, text.size);
     if (characters < KNDL_REDACT_CHARACTERS_MIN)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "the value of %.100s has %zu characters; a Sensitive value has at least "
-                         "%d, blanks at its ends and line breaks not counted",
+                         "the value of %.100s is too short (%zu): a Sensitive value has at least "
+                         "%d characters, blanks at its ends and line breaks not counted",
                          name, characters, KNDL_REDACT_CHARACTERS_MIN);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it has characters */
     if (is_repeated(text) && text.data[0] == '*')

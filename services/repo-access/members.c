@@ -91,7 +91,9 @@ static int read_login(struct kndl_call *call, const char *text, const char **ret
     size_t size = strlen(login);
 
     if (size == 0 || size > LOGIN_CHARS_MAX || strspn(login, plain) != size)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%.60s is no GitHub login", text);
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "a GitHub login has up to %d letters, digits and hyphens, unlike %.60s",
+                         LOGIN_CHARS_MAX, text);
     *ret_login = login;
     return 0;
 }

@@ -114,7 +114,7 @@ int store_invite(struct store *store, const struct asked *asked, const char *new
         kndl_db_exec(store->db, "find_member_by_login", arena, &rows, err, kndl_db_text(login)) < 0)
         return -1;
     if (rows.count > 0)
-        return kndl_fail(err, KNDL_ALREADY_EXISTS, "%s is a Member already", login);
+        return kndl_fail(err, KNDL_ALREADY_EXISTS, "there is a Member %s already", login);
     if (kndl_db_exec(store->db, "revoke_invites_of_login", NULL, NULL, err, kndl_db_text(login),
                      kndl_db_i64(asked->now_ms), kndl_db_text(asked->request_id)) < 0 ||
         kndl_db_exec(store->db, "keep_invite", arena, &rows, err, kndl_db_text(new_id),

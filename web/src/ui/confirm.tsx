@@ -9,7 +9,7 @@ interface Props {
   onConfirm(): void
 }
 
-// A button that asks once more, in its own place.
+// A button that asks once more, in its own place; the keyboard is on No then.
 export function Confirm({ label, question, busy = false, onConfirm }: Props) {
   const [asks, setAsks] = useState(false)
   if (!asks)
@@ -30,7 +30,9 @@ export function Confirm({ label, question, busy = false, onConfirm }: Props) {
       >
         Yes, {label[0]!.toLowerCase() + label.slice(1)}
       </Button>
-      <Button onClick={() => setAsks(false)}>No</Button>
+      <Button autoFocus onClick={() => setAsks(false)}>
+        No
+      </Button>
     </div>
   )
 }

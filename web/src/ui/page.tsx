@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react'
 
+import { useTitle } from './title'
+
 export function Page({ title, children }: { title: string; children: ReactNode }) {
+  useTitle(title)
   return (
     <div className="h-full overflow-y-auto">
       <div className="mx-auto flex w-full max-w-2xl flex-col gap-5 p-4 md:p-8">

@@ -116,7 +116,7 @@ export function DevicePage() {
           }}
         >
           <Field label="The code that kndl shows" value={typed} onChange={setTyped} autoComplete="off" />
-          <Button type="submit" tone="accent" disabled={typed.trim() === ''}>
+          <Button className="self-start" type="submit" tone="accent" disabled={typed.trim() === ''}>
             Go on
           </Button>
         </form>

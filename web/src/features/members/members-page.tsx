@@ -7,6 +7,7 @@ import { Button } from '@/ui/button'
 import { Confirm } from '@/ui/confirm'
 import { ErrorText, Loading } from '@/ui/feedback'
 import { Field } from '@/ui/field'
+import { Once } from '@/ui/once'
 import { Page } from '@/ui/page'
 
 import {
@@ -57,27 +58,6 @@ function MemberRow({ member, isMe, canChange }: { member: Member; isMe: boolean;
   )
 }
 
-function Link({ link, login }: { link: string; login: string }) {
-  const [isCopied, setCopied] = useState(false)
-  return (
-    <div className="flex flex-col gap-2 rounded-lg bg-accent-soft p-3" role="status">
-      <p className="text-sm">
-        Give this link to <strong>{login}</strong>. It is for that GitHub account alone, works once and for seven
-        days, and is not shown again.
-      </p>
-      <code className="rounded bg-panel p-2 font-mono text-xs break-all" data-testid="invite-link">
-        {link}
-      </code>
-      <Button
-        className="self-start"
-        onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}
-      >
-        {isCopied ? 'Copied' : 'Copy'}
-      </Button>
-    </div>
-  )
-}
-
 function InviteRow({ invite }: { invite: Invite }) {
   const revoke = useRevokeInvite()
   return (
@@ -112,13 +92,16 @@ function Invites() {
         }}
       >
         <Field label="GitHub login" value={login} onChange={setLogin} autoComplete="off" />
-        <Button type="submit" tone="accent" busy={invite.isPending} disabled={login.trim() === ''}>
+        <Button className="self-start" type="submit" tone="accent" busy={invite.isPending} disabled={login.trim() === ''}>
           Invite
         </Button>
       </form>
       {invite.isError && <ErrorText>{sentence(invite.error)}</ErrorText>}
       {invite.data !== undefined && (
-        <Link link={invite.data.link} login={invite.data.invite?.login ?? ''} key={invite.data.link} />
+        <Once secret={invite.data.link} testId="invite-link" key={invite.data.link}>
+          Give this link to <strong>{invite.data.invite?.login}</strong>. It is for that GitHub account alone, works
+          once and for seven days, and is not shown again.
+        </Once>
       )}
       {invites.isPending && <Loading what="the Invites" />}
       {invites.isError && <ErrorText retry={() => void invites.refetch()}>{sentence(invites.error)}</ErrorText>}

@@ -1,3 +1,5 @@
+import { Once } from '@/ui/once'
+
 // A RUNNER_TOKEN, this once.
 export function NewToken({ name, token }: { name: string; token: string }) {
   if (token === '')
@@ -7,14 +9,9 @@ export function NewToken({ name, token }: { name: string; token: string }) {
       </p>
     )
   return (
-    <div role="status" className="flex flex-col gap-2 rounded-lg border border-line bg-panel p-4 text-sm">
-      <p>
-        The token of <strong>{name}</strong> is shown this once. Put it into a file of mode 0600 on that machine and
-        name the file in <code className="font-mono">RUNNER_TOKEN_FILE</code>.
-      </p>
-      <code data-testid="runner-token" className="select-all break-all rounded bg-sunken p-2 font-mono">
-        {token}
-      </code>
-    </div>
+    <Once secret={token} testId="runner-token" key={token}>
+      The token of <strong>{name}</strong> is shown this once. Put it into a file of mode 0600 on that machine and name
+      the file in <code className="font-mono">RUNNER_TOKEN_FILE</code>.
+    </Once>
   )
 }

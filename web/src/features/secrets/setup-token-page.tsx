@@ -5,6 +5,7 @@ import { useRemoveSetupToken, useSetSetupToken, useSetupToken } from './api/setu
 import { sentence } from '@/lib/transport'
 import { fullTime } from '@/lib/time'
 import { Button } from '@/ui/button'
+import { Confirm } from '@/ui/confirm'
 import { ErrorText, Loading } from '@/ui/feedback'
 import { Field } from '@/ui/field'
 import { Page } from '@/ui/page'
@@ -34,9 +35,12 @@ export function SetupTokenPage() {
               {maskedText(token.data.masked)}
             </p>
           </div>
-          <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-            Remove
-          </Button>
+          <Confirm
+            label="Remove"
+            question="Your awake Sessions go to sleep at once, also in the middle of a Turn."
+            busy={remove.isPending}
+            onConfirm={() => remove.mutate()}
+          />
         </div>
       )}
       {remove.isError && <ErrorText>{sentence(remove.error)}</ErrorText>}
@@ -55,7 +59,7 @@ export function SetupTokenPage() {
           onChange={setValue}
           autoComplete="off"
         />
-        <Button type="submit" tone="accent" busy={set.isPending} disabled={value.trim() === ''}>
+        <Button className="self-start" type="submit" tone="accent" busy={set.isPending} disabled={value.trim() === ''}>
           Save
         </Button>
         {set.isError && <ErrorText>{sentence(set.error)}</ErrorText>}

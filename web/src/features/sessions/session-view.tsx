@@ -2,8 +2,10 @@ import { useEffect, useRef, useState } from 'react'
 import { Link } from '@tanstack/react-router'
 
 import { State } from '@/gen/kndl/event/v1/event_pb'
+import type { Session } from '@/gen/kndl/sessions/v1/session_pb'
 import { sentence } from '@/lib/transport'
 import { Empty, ErrorText, Loading } from '@/ui/feedback'
+import { useTitle } from '@/ui/title'
 
 import { useSessionLog } from './api/session-log'
 import { Composer } from './composer'
@@ -29,19 +31,17 @@ function Announcer({ text }: { text: string }) {
   )
 }
 
+function titleOf(session: Session) {
+  const needs = lookOf(session).label === 'Needs you' ? '● ' : ''
+  return `${needs}${session.title === '' ? 'New Session' : session.title}`
+}
+
 export function SessionView({ sessionId }: { sessionId: string }) {
   const { snapshot, older } = useSessionLog(sessionId)
   const { view, closed } = snapshot
   const session = view?.session
 
-  useEffect(() => {
-    if (session === undefined) return
-    const needs = lookOf(session).label === 'Needs you' ? '● ' : ''
-    document.title = `${needs}${session.title === '' ? 'New Session' : session.title} · kndl`
-    return () => {
-      document.title = 'kndl'
-    }
-  }, [session])
+  useTitle(session === undefined || closed !== undefined ? undefined : titleOf(session))
 
   if (closed !== undefined)
     return (
