@@ -378,7 +378,8 @@ const struct verb verb_vars = {
         "A Sensitive value is masked wherever a Session shows it as it is, also JSON- or\n"
         "URL-encoded or wrapped by a terminal. Not found: one that was transformed (base64, a\n"
         "hash, cut in pieces), nor what Claude Code's own screen wraps with indentation. What a\n"
-        "script writes to disk stays there.\n",
+        "script writes to disk stays there, and up to seven characters of a value's beginning may\n"
+        "show while it is typed slowly.\n",
     .options = options,
     .least = 1,
     .most = 3,

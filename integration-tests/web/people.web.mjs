@@ -149,6 +149,8 @@ test('AC-05, AC-07: they see what they may, and are out while it streams', async
   await grace.page.getByText(/does not exist/).waitFor({ timeout: 20 * 1000 });
   assert.equal(await log.count(), 0);
   assert.equal(await grace.page.title(), 'kndl');
+  await grace.page.getByRole('link', { name: 'All Sessions' }).click();
+  await grace.page.getByText('No Sessions yet').waitFor({ timeout: 10 * 1000 }); // not at the list's next round
   await grace.screenshot('out');
   assert.equal(await ada.page.goto(`/sessions/${id}`).then((answer) => answer.status()), 200);
   await ada.page.getByRole('log', { name: 'Transcript' }).getByText('hold').first().waitFor();

@@ -16,7 +16,7 @@ export const fullTime = (ms: bigint) => date.format(Number(ms))
 export function duration(ms: bigint): string {
   const seconds = Number(ms) / 1000
   if (seconds < 10) return `${seconds.toFixed(1)} s`
-  if (seconds < 60) return `${Math.round(seconds)} s`
+  if (seconds < 60) return `${Math.floor(seconds)} s`
   const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? `${minutes} m ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} m`
+  return minutes < 60 ? `${minutes} m ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} m`
 }

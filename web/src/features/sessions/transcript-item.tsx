@@ -154,7 +154,7 @@ const endings: Record<TurnEnded_Reason, string> = {
   [TurnEnded_Reason.STOPPED]: 'Stopped after',
   [TurnEnded_Reason.REFUSAL]: 'Claude refused after',
   [TurnEnded_Reason.ERROR]: 'Failed after',
-  [TurnEnded_Reason.INTERRUPTED]: 'Interrupted: Claude Code ended after',
+  [TurnEnded_Reason.INTERRUPTED]: 'Interrupted: Claude Code ended',
 }
 
 function TurnEndedItem({ item }: { item: Of<'turnEnded'> }) {
@@ -170,7 +170,8 @@ function TurnEndedItem({ item }: { item: Of<'turnEnded'> }) {
       )}
       <p className="flex items-center gap-3 text-xs text-muted">
         <span className="h-px flex-1 bg-line" aria-hidden />
-        {endings[ended.reason]} {duration(ended.durationMs)}
+        {endings[ended.reason]}
+        {ended.reason !== TurnEnded_Reason.INTERRUPTED && ` ${duration(ended.durationMs)}`}
         {tokens !== undefined && ` · ${(tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens).toLocaleString()} in, ${tokens.outputTokens.toLocaleString()} out`}
         <span className="h-px flex-1 bg-line" aria-hidden />
       </p>

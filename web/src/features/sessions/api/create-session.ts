@@ -2,6 +2,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 
 import { sessions } from '@/lib/transport'
 
+import { sessionsKey } from './sessions'
+
 export interface NewSession {
   requestId: string
   repoName: string
@@ -14,6 +16,6 @@ export function useCreateSession() {
   const client = useQueryClient()
   return useMutation({
     mutationFn: (request: NewSession) => sessions.createSession(request),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['sessions'] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: sessionsKey }),
   })
 }

@@ -6,7 +6,7 @@ import type { Session } from '@/gen/kndl/sessions/v1/session_pb'
 import { hubSocket } from '@/lib/socket'
 import { sessions } from '@/lib/transport'
 
-const key = ['sessions']
+export const sessionsKey = ['sessions']
 
 function withSession(list: Session[] | undefined, changed: Session): Session[] {
   const rest = (list ?? []).filter((session) => session.id !== changed.id)
@@ -19,13 +19,13 @@ export function useSessions() {
   useEffect(
     () =>
       hubSocket.watchSessions((changed) => {
-        client.setQueryData<Session[]>(key, (list) => withSession(list, changed))
+        client.setQueryData<Session[]>(sessionsKey, (list) => withSession(list, changed))
       }),
     [client],
   )
   useEffect(() => hubSocket.connectOnce(), [])
   return useQuery({
-    queryKey: key,
+    queryKey: sessionsKey,
     queryFn: async () => {
       const { sessions: list } = await sessions.listSessions({ limit: 200 })
       return list.toSorted((a, b) => Number(b.createdAtMs - a.createdAtMs))
