@@ -7,6 +7,7 @@
 #include "kndl/mem.h"
 #include "kndl/redact.h"
 #include "lane.h"
+#include "utf8.h"
 
 static bool is_space(uint8_t byte)
 {
@@ -170,11 +171,46 @@ static bool mask_json(struct kndl_redact_set *set, struct kndl_slice json, struc
     }
 }
 
+/* Is a mark or a quote of the JSON masked? The two have as many characters. */
+static bool is_frame_masked(struct kndl_slice json, struct kndl_slice masked)
+{
+    bool in_string = false;
+    bool is_escaped = false;
+    size_t bytes;
+
+    for (size_t i = 0, k = 0; i < json.size && k < masked.size; i += bytes) {
+        uint8_t byte = json.data[i];
+        bool is_quote = byte == '"' && !is_escaped;
+
+        if ((is_quote || (!in_string && strchr("{}[]:,", byte) != NULL)) && byte != masked.data[k])
+            return true;
+        is_escaped = in_string && byte == '\\' && !is_escaped;
+        in_string ^= is_quote;
+        (void)utf8_read(masked.data + k, masked.size - k, &bytes);
+        k += bytes;
+        (void)utf8_read(json.data + i, json.size - i, &bytes);
+    }
+    return false;
+}
+
+/* Does a value go over several strings or members, as one that is JSON itself does? */
+static bool is_over_tokens(struct kndl_redact_set *set, struct kndl_slice json)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf masked = {0};
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+
+    kndl_redact_stream_uncount(stream);
+    kndl_redact_feed(stream, json, 0, &masked);
+    kndl_redact_flush(stream, &masked);
+    kndl_redact_stream_free(stream);
+    return is_frame_masked(json, kndl_buf_slice(&masked));
+}
+
 void kndl_redact_json(struct kndl_redact_set *set, struct kndl_slice json, struct kndl_buf *out)
 {
     size_t before = out->size;
 
-    if (mask_json(set, json, out))
+    if (!is_over_tokens(set, json) && mask_json(set, json, out))
         return;
     out->size = before;
     kndl_redact_text(set, json, out);

@@ -133,6 +133,7 @@ void kndl_redact_text(struct kndl_redact_set *set, struct kndl_slice text, struc
 /*
  * The same for JSON text: masks each decoded string (keys too) as a text of its own, and a number
  * or word that holds a value becomes a string of stars. What nothing was found in stays byte for
- * byte. Text that is not JSON is masked as kndl_redact_text() would.
+ * byte. Text that is not JSON, or where a value goes over several strings or members, is masked as
+ * kndl_redact_text() would, and need not be JSON any more.
  */
 void kndl_redact_json(struct kndl_redact_set *set, struct kndl_slice json, struct kndl_buf *out);

@@ -46,6 +46,24 @@ static void rd_01_keys_values_and_numbers_of_json_are_masked(void **unused)
                 "{\"a\":\"{\\\"k\\\":\\\"*************\\\"}\"}");
 }
 
+static void rd_01_a_value_that_is_json_is_masked_where_it_is_a_part_of_json(void **unused)
+{
+    static const char account[] = "{\"id\":\"lab-é\",\"n\":[1,2]}";
+    const struct kndl_redact_value value = {.name = "V", .value = kndl_slice_of(account)};
+    struct kndl_redact_set *set = NULL;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
+
+    (void)unused; /* RD-01 */
+    assert_int_equal(kndl_redact_set_new(&value, 1, &set, NULL), 0);
+    kndl_redact_json(set, kndl_slice_of("{\"a\":\"é\\\"\",\"b\":{\"id\":\"lab-é\",\"n\":[1,2]}}"),
+                     &out);
+    assert_string_equal(kndl_buf_text(&out), "{\"a\":\"é\\\"\",\"b\":************************}");
+    kndl_buf_clear(&out);
+    kndl_redact_json(set, kndl_slice_of("[\"{\\\"id\\\":\\\"lab-é\\\",\\\"n\\\":[1,2]}\"]"), &out);
+    assert_string_equal(kndl_buf_text(&out), "[\"************************\"]");
+    kndl_redact_set_unref(set);
+}
+
 static void json_in_which_nothing_is_found_stays_byte_for_byte(void **unused)
 {
     static const char json[] = " {\"\\u0061\" : \"\\/\\ud83d\\ude00\", \"n\":1e5 , \"o\":{}}  ";
@@ -187,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rd_01_keys_values_and_numbers_of_json_are_masked),
+        cmocka_unit_test(rd_01_a_value_that_is_json_is_masked_where_it_is_a_part_of_json),
         cmocka_unit_test(json_in_which_nothing_is_found_stays_byte_for_byte),
         cmocka_unit_test(what_is_not_json_is_masked_as_text),
         cmocka_unit_test(rd_01_every_string_of_an_event_is_masked_but_handles),
