@@ -84,22 +84,24 @@ static void whoever_is_not_known_is_refused_alike(void **state)
     assert_int_equal(fake_count("Authenticate"), 1); /* nonsense is not even asked about */
 }
 
+/* What a page that is not ours may make a browser say, with our cookie. */
+static const struct {
+    const char *origin;
+    const char *extra;
+} foreign[] = {
+    {NULL, NULL},
+    {"null", NULL},
+    {"https://evil.example", NULL},
+    {"http://127.0.0.1", NULL},  /* right host, wrong port */
+    {"https://127.0.0.1", NULL}, /* and scheme */
+    {"http://sub.127.0.0.1", NULL},
+    {"own", "Sec-Fetch-Site: cross-site\r\n"},
+    {"own", "Sec-Fetch-Site: same-site\r\n"},
+};
+
 /* On each method; the socket is in test_socket.c. */
 static void faults_33_a_cookie_needs_our_own_origin(void **state)
 {
-    static const struct {
-        const char *origin;
-        const char *extra;
-    } cases[] = {
-        {NULL, NULL},
-        {"null", NULL},
-        {"https://evil.example", NULL},
-        {"http://127.0.0.1", NULL},  /* right host, wrong port */
-        {"https://127.0.0.1", NULL}, /* and scheme */
-        {"http://sub.127.0.0.1", NULL},
-        {"own", "Sec-Fetch-Site: cross-site\r\n"},
-        {"own", "Sec-Fetch-Site: same-site\r\n"},
-    };
     struct fixture *f = *state;
     BUF head = {0};
     BUF body = {0};
@@ -110,12 +112,12 @@ static void faults_33_a_cookie_needs_our_own_origin(void **state)
             char path[256];
 
             snprintf(path, sizeof path, "/%s/%s", service->service->name, service->rows[m].method);
-            for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
                 assert_int_equal(fixture_ask(f,
                                              &(struct ask_options){
                                                  .path = path,
-                                                 .origin = cases[i].origin,
-                                                 .extra = cases[i].extra,
+                                                 .origin = foreign[i].origin,
+                                                 .extra = foreign[i].extra,
                                                  .cookie = fixture_web_token,
                                                  .body = kndl_slice_of("{}"),
                                              },
@@ -124,14 +126,23 @@ static void faults_33_a_cookie_needs_our_own_origin(void **state)
             assert_int_equal(fake_count(service->rows[m].method), 0);
         }
     }
-    /* A form's POST of a foreign page, which needs no preflight: refused for that, not its type. */
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+}
+
+/* A form needs no preflight: it is refused for the page that it is on, before its type is looked
+ * at. */
+static void faults_33_a_form_of_a_foreign_page_is_refused_for_that(void **state)
+{
+    struct fixture *f = *state;
+    BUF head = {0};
+    BUF body = {0};
+
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         assert_int_equal(fixture_ask(f,
                                      &(struct ask_options){
                                          .path = WHO_AM_I,
                                          .type = "text/plain",
-                                         .origin = cases[i].origin,
-                                         .extra = cases[i].extra,
+                                         .origin = foreign[i].origin,
+                                         .extra = foreign[i].extra,
                                          .cookie = fixture_web_token,
                                      },
                                      &head, &body),
@@ -315,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_GATEWAY(whoever_is_not_known_is_refused_alike),
         WITH_GATEWAY(faults_33_a_cookie_needs_our_own_origin),
+        WITH_GATEWAY(faults_33_a_form_of_a_foreign_page_is_refused_for_that),
         WITH_GATEWAY(faults_34_two_cookies_of_our_name_are_none),
         WITH_GATEWAY(a_cli_token_comes_without_any_origin_and_reads_no_cookie),
         WITH_GATEWAY(another_host_is_refused),
