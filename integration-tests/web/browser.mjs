@@ -68,9 +68,9 @@ export class Page {
     await this.page.screenshot({ path: path.join(folder, `${name}.png`) });
   }
 
-  // No sideways scroll, and on a phone everything to press is large enough.
+  // Nothing scrolls but what is inside of the page, and on a phone everything to press is large enough.
   async checkLayout() {
-    const { width, small } = await this.page.evaluate((least) => {
+    const { width, height, small } = await this.page.evaluate((least) => {
       const isSmall = (element) => {
         const box = element.getBoundingClientRect();
         const isShown = box.width > 1 && box.height > 1 && element.checkVisibility();
@@ -80,10 +80,12 @@ export class Page {
       const targets = [...document.querySelectorAll('button, a, input, select, summary, textarea')];
       return {
         width: document.documentElement.scrollWidth,
+        height: document.documentElement.scrollHeight,
         small: targets.filter(isSmall).map((element) => element.outerHTML.slice(0, 160)),
       };
     }, TOUCH_PX);
     assert.ok(width <= this.viewport.width, `the page is ${width} px wide`);
+    assert.ok(height <= this.viewport.height, `the page is ${height} px high, around what scrolls in it`);
     if (this.viewport === PHONE) assert.deepEqual(small, [], `targets under ${TOUCH_PX} px`);
   }
 

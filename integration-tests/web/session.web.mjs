@@ -182,6 +182,7 @@ describe('others', () => {
     await tab.signIn('ada');
     await tab.page.goto('/sessions/aaaaaaaaaaaaaaaaaaaaaaaaae');
     await tab.page.getByText('This Session is not here').waitFor();
+    await tab.page.getByText('It does not exist, or you have no access to its Repo.').waitFor();
     await tab.close();
   });
 });
