@@ -77,7 +77,7 @@ export class Viewer {
     const again = () => {
       if (isOver) return;
       isOver = true;
-      setTimeout(() => this.connect(), AGAIN_MS);
+      setTimeout(() => this.connect(), AGAIN_MS).unref(); // a test that failed leaves it behind
     };
     socket.onerror = again;
     socket.onclose = ({ code }) => {

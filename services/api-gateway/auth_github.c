@@ -131,6 +131,7 @@ static void on_completed(const struct kndl_reply *reply, void *data)
               NULL);
         return;
     }
+    people_forget(auth->gateway); /* the sign-in that this browser had before is over */
     auth_write_cookie(settings, credential_cookie(settings), answer->token, AUTH_COOKIE_SECONDS,
                       &cookie);
     kndl_buf_append_text(&location, answer->return_to);

@@ -521,6 +521,36 @@ static void ac_04_each_name_counts_under_its_own_scheme_alone(void **state)
     assert_int_equal(fake_count("CompleteSignIn"), 0);
 }
 
+/* Who signs in anew ends the sign-in before; the gateway waits for no fact of repo-access. */
+static void faults_34_the_cookie_before_is_refused_at_once(void **state)
+{
+    static const char who[] = "/kndl.repo_access.v1.RepoAccessService/WhoAmI";
+    struct fixture *f = *state;
+    char before[sizeof fixture_web_token];
+    BUF cookies = {0};
+    BUF head = {0};
+    BUF body = {0};
+
+    strcpy(before, fixture_web_token);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = who,
+                                                       .origin = "own",
+                                                       .cookie = before,
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     200);
+    kndl_buf_printf(&cookies, "kndl_dev_signin=%s", browser_secret);
+    assert_int_equal(comes_back(f, "code=c&state=s", kndl_buf_text(&cookies), &head), 303);
+    strcpy(fixture_web_token, fixture_unknown_token);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = who,
+                                                       .origin = "own",
+                                                       .cookie = before,
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     401);
+}
+
 #define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -528,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_GATEWAY(ac_02_the_secret_is_posted_and_kept_in_a_cookie_for_the_way),
         WITH_GATEWAY(ac_04_a_sign_in_begins_on_our_own_page_alone),
+        WITH_GATEWAY(faults_34_the_cookie_before_is_refused_at_once),
         WITH_GATEWAY(who_comes_back_gets_a_new_cookie_and_the_old_one_ends),
         WITH_GATEWAY(ac_01_every_refusal_is_the_same_whatever_they_brought),
         WITH_GATEWAY(nobody_is_sent_elsewhere),
