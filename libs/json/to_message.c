@@ -97,7 +97,7 @@ static int read_value(struct reader *reader, const struct kndl_value *value,
     const char *name = field->name;
     const char *text;
     struct number number = {0};
-    double real;
+    double real = 0;
 
     switch (field->type) {
     case PROTOBUF_C_TYPE_INT32:

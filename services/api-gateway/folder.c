@@ -53,8 +53,8 @@ static int read_whole(const struct walk *walk, int folder, const char *name,
 static int tell_file(struct walk *walk, int folder, const char *name, const char *path,
                      struct kndl_error *err)
 {
-    struct kndl_slice bytes;
-    mode_t mode;
+    struct kndl_slice bytes = {0};
+    mode_t mode = 0;
 
     if (walk->files == walk->options->files_max)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "%s has more than %zu files",

@@ -209,7 +209,7 @@ bool claude_is_uuid(const char *text)
 {
     size_t i;
 
-    for (i = 0; text[i] != '\0' && i < 36; i++) {
+    for (i = 0; i < 36 && text[i] != '\0'; i++) {
         bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
 
         if (is_dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))

@@ -174,7 +174,7 @@ static bool look(struct credential *credential, bool is_refused, bool *ret_is_ne
 /* Asks, and keeps what came. */
 static int renew(struct credential *credential, struct kndl_error *err)
 {
-    struct grant grant;
+    struct grant grant = {0};
 
     if (ask(credential, &grant, err) < 0)
         return -1;

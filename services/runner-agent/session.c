@@ -108,9 +108,8 @@ void session_free_all(struct runner *runner)
     while (runner->sessions != NULL) {
         struct session *session = runner->sessions;
 
-        /* Nobody calls back any more. NOLINTNEXTLINE(clang-analyzer-unix.Malloc): freed = unlinked.
-         */
-        session->callbacks = 0;
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is unlinked */
+        session->callbacks = 0; /* nobody calls back any more */
         if (session->is_forgotten)
             free_session(session);
         else

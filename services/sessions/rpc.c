@@ -30,7 +30,7 @@ bool is_graphic(const char *text, size_t most)
 
     while (isgraph((unsigned char)text[size]))
         size++;
-    return text[size] == '\0' && size <= most;
+    return size <= most && text[size] == '\0';
 }
 
 int check_request_id(struct kndl_call *call, const char *request_id)

@@ -189,8 +189,10 @@ static int start(char **argv)
     pid_t child;
     int status;
 
-    if (take_environment() < 0)
+    if (take_environment() < 0) {
+        free(pane);
         return fail(ENV_FILE);
+    }
     unlink(SCREEN_FILE);
     child = fork();
     if (child < 0)
