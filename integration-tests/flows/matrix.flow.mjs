@@ -306,7 +306,7 @@ test('faults 27: who loses access loses that channel alone, and cannot open it a
   const socket = await socketOf(people.linus);
   for (const [channel, name] of [[1, 'hello'], [2, 'notes']])
     socket.say('open', { channel, sessionId: sessions[name], afterSeq: 0n });
-  await until('both are seen', () => socket.all('view').length === 2);
+  await until('both are seen', () => [1, 2].every((channel) => channelOf(socket, channel)?.case === 'view'));
   await kndl.github.patch({ repos: { 3001: { collaborators: { linus: null } } } });
   const [closed] = await until('hello is closed', () => socket.all('closed').length > 0 && socket.all('closed'));
   assert.deepEqual([closed.channel, closed.code, closed.message], [1, 'not_found', `session ${sessions.hello} does not exist`]);
