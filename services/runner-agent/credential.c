@@ -178,6 +178,7 @@ static int renew(struct credential *credential, struct kndl_error *err)
 
     if (ask(credential, &grant, err) < 0)
         return -1;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is there, or ask() failed */
     if (strcmp(grant.runner_id, credential->runner_id) != 0) {
         grant_done(&grant);
         return kndl_fail(err, KNDL_FAILED_PRECONDITION,

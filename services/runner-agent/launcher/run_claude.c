@@ -185,14 +185,14 @@ static void forget_environment(void)
 static int start(char **argv)
 {
     const char *pane_of_tmux = variable("TMUX_PANE");
-    char *pane = pane_of_tmux == NULL ? NULL : strdup(pane_of_tmux);
+    char pane[16] = ""; /* "%0"; the environment is forgotten below */
     pid_t child;
     int status;
 
-    if (take_environment() < 0) {
-        free(pane);
+    if (pane_of_tmux != NULL)
+        (void)snprintf(pane, sizeof pane, "%s", pane_of_tmux);
+    if (take_environment() < 0)
         return fail(ENV_FILE);
-    }
     unlink(SCREEN_FILE);
     child = fork();
     if (child < 0)
@@ -211,7 +211,7 @@ static int start(char **argv)
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return fail("waitpid");
-    if (pane != NULL)
+    if (pane[0] != '\0')
         keep_screen(pane, status);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
