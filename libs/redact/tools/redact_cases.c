@@ -1,151 +1,46 @@
 /*
- * redact-cases FILE…: runs redaction cases, a JSON object a line, through the engine.
+ * redact-cases FILE…: runs redaction cases, a JSON object a line (case_file.h), through the engine.
  *
- *   id                what to print when it fails
- *   values            strings; those that the engine refuses are left out
- *   chunks            base64, fed in this order, then the end of the text
- *   expect            base64 of all the output together
- *   must_not_contain  strings that the output has none of
- *   after_each        the output of each chunk, before the end of the text
- *
- * With --one-byte each chunk is fed a byte at a time, too. Prints each failing id with expected
- * and got; exit 1 if any failed, 2 if a file cannot be read.
+ * With --one-byte each chunk is fed a byte at a time, too, and the whole text cut in two at each
+ * place. Prints each failing id with expected and got, and each line that is no case; exit 1 if
+ * there was any or no case at all, 2 if a file cannot be read.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "case_file.h"
+#include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/redact.h"
 
-enum { STRINGS_MAX = 4096, LINE_BYTES_MAX = 64 * 1024 * 1024 };
+enum { CUT_BYTES_MAX = 256 }; /* of a text that is cut at each place */
 
-struct strings {
-    struct kndl_buf list[STRINGS_MAX];
+struct run {
+    struct kndl_arena *arena; /* of one case */
+    bool one_byte;
     size_t count;
-    bool is_given;
+    size_t failed;
 };
 
-struct one_case {
-    struct strings id, values, chunks, expect, must_not_contain, after_each;
-};
-
-static void clear(struct strings *strings)
+static int make_set(const struct redact_case *one, struct kndl_redact_set **ret_set,
+                    struct kndl_error *err)
 {
-    for (size_t i = 0; i < strings->count; i++)
-        kndl_buf_done(&strings->list[i]);
-    strings->count = 0;
-    strings->is_given = false;
-}
-
-static int base64_value(uint8_t c)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *found = c == '\0' ? NULL : strchr(letters, c);
-
-    return found == NULL ? -1 : (int)(found - letters);
-}
-
-static void decode_base64(struct kndl_buf *text)
-{
-    struct kndl_buf bytes = {0};
-    unsigned bits = 0;
-    unsigned held = 0;
-
-    for (size_t i = 0; i < text->size; i++) {
-        int value = base64_value((uint8_t)text->data[i]);
-        if (value < 0)
-            continue;
-        held = held << 6 | (unsigned)value;
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            kndl_buf_append_char(&bytes, (char)(held >> bits & 0xff));
-        }
-    }
-    kndl_buf_done(text);
-    *text = bytes;
-}
-
-static struct strings *find_list(struct one_case *one, const char *key)
-{
-    static const char *const names[] = {"id",     "values",           "chunks",
-                                        "expect", "must_not_contain", "after_each"};
-    struct strings *lists[] = {&one->id,     &one->values,           &one->chunks,
-                               &one->expect, &one->must_not_contain, &one->after_each};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(key, names[i]) == 0)
-            return lists[i];
-    }
-    return NULL;
-}
-
-/* Reads an object of strings and lists of strings; members of other names are passed over. */
-static int read_case(struct kndl_slice line, struct one_case *one)
-{
-    struct strings *list = NULL;
-    struct kndl_slice token;
-    enum json_token kind;
-    size_t at = 0;
-    unsigned depth = 0;
-    bool is_key = true;
-
-    while ((kind = json_next(line, &at, &token)) != JSON_END) {
-        char mark = kind == JSON_MARK ? (char)token.data[0] : '\0';
-        if (kind == JSON_BAD)
-            return -1;
-        if (mark == '{' || mark == '[')
-            depth++;
-        else if (mark == '}' || mark == ']')
-            depth--;
-        if (mark == ':')
-            is_key = false;
-        else if (mark == ',' && depth == 1)
-            is_key = true;
-        if (kind != JSON_STRING)
-            continue;
-
-        KNDL_CLEANUP(spell_done) struct spell text = {0};
-        if (!json_decode(token, &text))
-            return -1;
-        if (is_key && depth == 1) {
-            spell_byte(&text, '\0');
-            list = find_list(one, (const char *)text.bytes);
-            if (list != NULL)
-                list->is_given = true;
-        } else if (list != NULL && list->count < STRINGS_MAX) {
-            kndl_buf_append(&list->list[list->count++], text.bytes, text.size);
-        }
-    }
-    for (size_t i = 0; i < one->chunks.count; i++)
-        decode_base64(&one->chunks.list[i]);
-    for (size_t i = 0; i < one->expect.count; i++)
-        decode_base64(&one->expect.list[i]);
-    return 0;
-}
-
-static struct kndl_redact_set *make_set(const struct one_case *one)
-{
-    static struct kndl_redact_value values[STRINGS_MAX];
-    struct kndl_redact_set *set = NULL;
+    KNDL_CLEANUP(kndl_free)
+    struct kndl_redact_value *values = kndl_alloc(one->values.count + 1, sizeof *values);
+    bool with_base64 = strcmp(case_text(&one->with_base64), "true") == 0;
     enum kndl_redact_weakness weakness;
-    struct kndl_error err;
     size_t count = 0;
 
     for (size_t i = 0; i < one->values.count; i++) {
-        struct kndl_slice value = kndl_buf_slice(&one->values.list[i]);
-        if (kndl_redact_check("value", value, &weakness, &err) == 0)
-            values[count++] = (struct kndl_redact_value){.name = "value", .value = value};
+        struct kndl_slice value = one->values.list[i];
+        if (kndl_redact_check("value", value, &weakness, err) == 0)
+            values[count++] = (struct kndl_redact_value){
+                .name = "value", .value = value, .with_base64 = with_base64};
     }
-    if (kndl_redact_set_new(values, count, &set, &err) < 0) {
-        fprintf(stderr, "%s\n", err.message);
-        exit(2);
-    }
-    return set;
+    return kndl_redact_set_new(values, count, ret_set, err);
 }
 
 static void show(const char *what, struct kndl_slice bytes)
@@ -161,118 +56,172 @@ static void show(const char *what, struct kndl_slice bytes)
     printf("\"\n");
 }
 
-static void fail(const struct one_case *one, const char *why, struct kndl_slice expected,
+static bool fail(const struct redact_case *one, const char *why, struct kndl_slice expected,
                  struct kndl_slice got)
 {
-    printf("FAIL %s: %s\n", kndl_buf_text(&one->id.list[0]), why);
+    printf("FAIL %s: %s\n", case_text(&one->id), why);
     show("expected", expected);
     show("got     ", got);
+    return false;
 }
 
 static void feed(struct kndl_redact_stream *stream, struct kndl_slice chunk, size_t step,
-                 struct kndl_buf *out)
+                 int64_t now_us, struct kndl_buf *out)
 {
     for (size_t at = 0; at < chunk.size; at += step) {
         size_t size = chunk.size - at < step ? chunk.size - at : step;
-        kndl_redact_feed(stream, kndl_slice(chunk.data + at, size), 0, out);
+        kndl_redact_feed(stream, kndl_slice(chunk.data + at, size), now_us, out);
     }
 }
 
-/* Runs a case with pieces of at most `step` bytes; returns whether it holds. */
-static bool run_case(const struct one_case *one, size_t step)
+/* Feeds each chunk, in pieces of at most `step` bytes; returns whether each put out what it must.
+ */
+static bool feed_chunks(const struct redact_case *one, struct kndl_redact_stream *stream,
+                        size_t step, struct kndl_buf *out)
 {
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
-    struct kndl_redact_set *set = make_set(one);
-    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+    int64_t now_us = 0;
     bool holds = true;
 
     for (size_t i = 0; i < one->chunks.count; i++) {
-        size_t before = out.size;
-        feed(stream, kndl_buf_slice(&one->chunks.list[i]), step, &out);
-        struct kndl_slice piece = kndl_slice(kndl_buf_text(&out) + before, out.size - before);
-        if (i >= one->after_each.count)
-            continue;
-        struct kndl_slice expected = kndl_buf_slice(&one->after_each.list[i]);
-        if (!kndl_slice_equal(piece, expected)) {
-            fail(one, "after a chunk", expected, piece);
-            holds = false;
+        size_t before = out->size;
+        feed(stream, one->chunks.list[i], step, now_us, out);
+        if (i < one->pauses_ms.count) {
+            now_us += 1000 * strtoll((const char *)one->pauses_ms.list[i].data, NULL, 10);
+            kndl_redact_expire(stream, now_us, out);
         }
+        struct kndl_slice piece = kndl_slice(kndl_buf_text(out) + before, out->size - before);
+        if (i < one->after_each.count && !kndl_slice_equal(piece, one->after_each.list[i]))
+            holds = fail(one, "after a chunk", one->after_each.list[i], piece);
     }
-    kndl_redact_flush(stream, &out);
-    kndl_redact_stream_free(stream);
-    kndl_redact_set_unref(set);
+    kndl_redact_flush(stream, out);
+    return holds;
+}
 
-    struct kndl_slice got = kndl_buf_slice(&out);
-    if (one->expect.count > 0 || one->expect.is_given) {
-        struct kndl_slice expected = kndl_buf_slice(&one->expect.list[0]);
-        if (!kndl_slice_equal(got, expected)) {
-            fail(one, "the whole output", expected, got);
-            holds = false;
-        }
-    }
+static bool check_whole(const struct redact_case *one, const char *what, struct kndl_slice got)
+{
+    bool holds = true;
+
+    if (one->expect.is_given && !kndl_slice_equal(got, one->expect.list[0]))
+        holds = fail(one, what, one->expect.list[0], got);
     for (size_t i = 0; i < one->must_not_contain.count; i++) {
-        struct kndl_slice banned = kndl_buf_slice(&one->must_not_contain.list[i]);
-        if (got.size > 0 && memmem(got.data, got.size, banned.data, banned.size) != NULL) {
-            fail(one, "the output contains what it must not", banned, got);
-            holds = false;
-        }
+        struct kndl_slice banned = one->must_not_contain.list[i];
+        if (memmem(got.data, got.size, banned.data, banned.size) != NULL)
+            holds = fail(one, "the output contains what it must not", banned, got);
     }
     return holds;
 }
 
-static int run_file(const char *path, bool one_byte, size_t *count, size_t *failed)
+static bool run_chunks(const struct redact_case *one, struct kndl_redact_set *set, size_t step)
 {
-    static struct one_case one;
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+    bool holds = feed_chunks(one, stream, step, &out);
+
+    kndl_redact_stream_free(stream);
+    return check_whole(one, step == 1 ? "the whole output, byte by byte" : "the whole output",
+                       kndl_slice(kndl_buf_text(&out), out.size)) &&
+           holds;
+}
+
+/* The text as two pieces, cut at each place. */
+static bool run_cuts(const struct redact_case *one, struct kndl_redact_set *set)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf text = {0};
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+    bool holds = true;
+
+    for (size_t i = 0; i < one->chunks.count; i++)
+        kndl_buf_append(&text, one->chunks.list[i].data, one->chunks.list[i].size);
+    for (size_t at = 0; holds && text.size <= CUT_BYTES_MAX && at <= text.size; at++) {
+        struct kndl_slice whole = kndl_slice(kndl_buf_text(&text), text.size);
+        kndl_buf_clear(&out);
+        kndl_redact_feed(stream, kndl_slice(whole.data, at), 0, &out);
+        kndl_redact_feed(stream, kndl_slice(whole.data + at, whole.size - at), 0, &out);
+        kndl_redact_flush(stream, &out);
+        holds = check_whole(one, "the whole output, cut in two",
+                            kndl_slice(kndl_buf_text(&out), out.size));
+    }
+    kndl_redact_stream_free(stream);
+    return holds;
+}
+
+static bool run_case(const struct run *run, const struct redact_case *one)
+{
+    struct kndl_redact_set *set = NULL;
+    struct kndl_error err;
+
+    if (make_set(one, &set, &err) < 0) {
+        printf("FAIL %s: %s\n", case_text(&one->id), err.message);
+        return false;
+    }
+    bool holds = run_chunks(one, set, SIZE_MAX);
+    if (holds && run->one_byte)
+        holds = run_chunks(one, set, 1);
+    if (holds && run->one_byte && one->pauses_ms.count == 0)
+        holds = run_cuts(one, set);
+    kndl_redact_set_unref(set);
+    return holds;
+}
+
+static void run_line(struct run *run, const char *path, size_t number, struct kndl_slice line)
+{
+    struct redact_case one;
+    struct kndl_error err;
+    int result = case_read(line, run->arena, &one, &err);
+
+    if (result > 0)
+        return;
+    if (result < 0)
+        printf("FAIL %s:%zu: not a case: %s\n", path, number, err.message);
+    for (size_t i = 0; i < one.unknown.count; i++)
+        fprintf(stderr, "%s:%zu: passed over, not known: %s\n", path, number,
+                (const char *)one.unknown.list[i].data);
+    run->count++;
+    run->failed += result < 0 || !run_case(run, &one);
+    kndl_arena_reset(run->arena);
+}
+
+/* Returns -1 if the file cannot be read. */
+static int run_file(struct run *run, const char *path)
+{
+    static const char byte_order_mark[] = {'\xef', '\xbb', '\xbf'};
+    KNDL_CLEANUP(kndl_free) char *line = NULL;
     FILE *file = fopen(path, "r");
-    char *line = NULL;
     size_t capacity = 0;
     ssize_t size;
+    int error = errno;
 
-    if (file == NULL) {
-        perror(path);
-        return -1;
-    }
-    while ((size = getline(&line, &capacity, file)) > 0) {
+    for (size_t number = 1; file != NULL && (size = getline(&line, &capacity, file)) > 0;
+         number++) {
         struct kndl_slice text = kndl_slice(line, (size_t)size);
-        struct kndl_slice token;
-        size_t at = 0;
-        if (json_next(text, &at, &token) == JSON_END)
-            continue;
-        if (size > LINE_BYTES_MAX || read_case(text, &one) < 0 || one.id.count == 0) {
-            fprintf(stderr, "%s: line is not a case: %.60s\n", path, line);
-            free(line);
-            fclose(file);
-            return -1;
-        }
-        bool holds = run_case(&one, SIZE_MAX);
-        if (holds && one_byte)
-            holds = run_case(&one, 1);
-        ++*count;
-        *failed += !holds;
-        struct strings *lists[] = {&one.id,     &one.values,           &one.chunks,
-                                   &one.expect, &one.must_not_contain, &one.after_each};
-        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-            clear(lists[i]);
+        if (number == 1 && text.size >= 3 && memcmp(text.data, byte_order_mark, 3) == 0)
+            text = kndl_slice(text.data + 3, text.size - 3);
+        run_line(run, path, number, text);
     }
-    free(line);
-    fclose(file);
-    return 0;
+    bool is_read = file != NULL && !ferror(file);
+    if (file != NULL) {
+        error = errno;
+        fclose(file);
+    }
+    if (!is_read)
+        fprintf(stderr, "redact-cases: %s cannot be read: %s\n", path, strerror(error));
+    return is_read ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
-    size_t count = 0;
-    size_t failed = 0;
-    bool one_byte = argc > 1 && strcmp(argv[1], "--one-byte") == 0;
+    struct run run = {.one_byte = argc > 1 && strcmp(argv[1], "--one-byte") == 0};
+    bool are_read = true;
 
-    if (argc < 2 + one_byte) {
+    if (argc < 2 + run.one_byte) {
         fprintf(stderr, "usage: redact-cases [--one-byte] FILE...\n");
         return 2;
     }
-    for (int i = 1 + one_byte; i < argc; i++) {
-        if (run_file(argv[i], one_byte, &count, &failed) < 0)
-            return 2;
-    }
-    printf("%zu of %zu cases hold\n", count - failed, count);
-    return failed > 0 || count == 0 ? 1 : 0;
+    run.arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    for (int i = 1 + run.one_byte; i < argc; i++)
+        are_read &= run_file(&run, argv[i]) == 0;
+    kndl_arena_free(run.arena);
+    printf("%zu of %zu cases hold\n", run.count - run.failed, run.count);
+    return !are_read ? 2 : run.failed > 0 || run.count == 0 ? 1 : 0;
 }
