@@ -63,10 +63,14 @@ static void ownership_is_handed_over_and_never_shared(void **state)
 static void a_request_id_that_was_used_for_something_else_is_refused(void **state)
 {
     V1(HandOverOwnershipRequest) hand = KNDL__REPO_ACCESS__V1__HAND_OVER_OWNERSHIP_REQUEST__INIT;
+    V1(RevokeInviteRequest) revoke = KNDL__REPO_ACCESS__V1__REVOKE_INVITE_REQUEST__INIT;
+    V1(EndSignInRequest) end = KNDL__REPO_ACCESS__V1__END_SIGN_IN_REQUEST__INIT;
+    V1(EndAllSignInsRequest) end_all = KNDL__REPO_ACCESS__V1__END_ALL_SIGN_INS_REQUEST__INIT;
     struct fixture *f = *state;
-    char ada[KNDL_ID_SIZE], grace[KNDL_ID_SIZE];
+    char ada[KNDL_ID_SIZE], grace[KNDL_ID_SIZE], secret[TOKEN_SIZE], token[TOKEN_SIZE];
 
     make_owner(f, ada);
+    strcpy(token, f->token);
     add_grace(f, ada, grace);
     assert_int_equal(removes(f, ada, grace, "r1"), KNDL_OK);
     assert_int_equal(removes(f, ada, grace, "r1"), KNDL_OK); /* a repeat */
@@ -74,6 +78,42 @@ static void a_request_id_that_was_used_for_something_else_is_refused(void **stat
     hand.request_id = (char *)"r1";
     hand.person_id = grace;
     assert_int_equal(does(f, ada, "HandOverOwnership", &hand.base), KNDL_INVALID_ARGUMENT);
+
+    assert_int_equal(invites(f, ada, "linus", "r2", secret), KNDL_OK);
+    assert_int_equal(invites(f, ada, "linus", "r2", secret), KNDL_OK);
+    assert_int_equal(invites(f, ada, "barbara", "r2", secret), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(invites(f, ada, "barbara", "r1", secret), KNDL_INVALID_ARGUMENT);
+    revoke.request_id = (char *)"r3";
+    revoke.invite_id = (char *)"one";
+    assert_int_equal(does(f, ada, "RevokeInvite", &revoke.base), KNDL_OK);
+    assert_int_equal(does(f, ada, "RevokeInvite", &revoke.base), KNDL_OK);
+    revoke.invite_id = (char *)"another";
+    assert_int_equal(does(f, ada, "RevokeInvite", &revoke.base), KNDL_INVALID_ARGUMENT);
+
+    end.request_id = (char *)"r4";
+    end.sign_in_id = (char *)"one";
+    assert_int_equal(does(f, ada, "EndSignIn", &end.base), KNDL_OK);
+    assert_int_equal(does(f, ada, "EndSignIn", &end.base), KNDL_OK);
+    end.sign_in_id = (char *)"another";
+    assert_int_equal(does(f, ada, "EndSignIn", &end.base), KNDL_INVALID_ARGUMENT);
+    end_all.request_id = (char *)"r4";
+    assert_int_equal(does(f, ada, "EndAllSignIns", &end_all.base), KNDL_INVALID_ARGUMENT);
+    assert_true(is_signed_in(f, token, KIND(WEB)));
+}
+
+/* Faults 16: what was meant to end what there was then does not end what came after it. */
+static void a_late_repeat_of_signing_out_everywhere_changes_nothing(void **state)
+{
+    V1(EndAllSignInsRequest) end_all = KNDL__REPO_ACCESS__V1__END_ALL_SIGN_INS_REQUEST__INIT;
+    struct fixture *f = *state;
+    char ada[KNDL_ID_SIZE];
+
+    make_owner(f, ada);
+    end_all.request_id = (char *)"r1";
+    assert_int_equal(does(f, ada, "EndAllSignIns", &end_all.base), KNDL_OK);
+    assert_int_equal(signs_in(f, "ada", ""), KNDL_OK);
+    assert_int_equal(does(f, ada, "EndAllSignIns", &end_all.base), KNDL_OK);
+    assert_true(is_signed_in(f, f->token, KIND(WEB)));
 }
 
 /* AC-09, CR-04, decision 53, faults.md 36 */
@@ -148,14 +188,24 @@ static struct device begins(struct fixture *f, const char *machine)
     return device;
 }
 
-static enum kndl_code decides(struct fixture *f, const char *person, const char *code, bool yes)
+static enum kndl_code decides_as(struct fixture *f, const char *person, const char *request_id,
+                                 const char *code, bool yes)
 {
     V1(DecideDeviceRequest) request = KNDL__REPO_ACCESS__V1__DECIDE_DEVICE_REQUEST__INIT;
 
-    request.request_id = (char *)"d";
+    request.request_id = (char *)request_id;
     request.user_code = (char *)code;
     request.is_approved = yes;
     return does(f, person, "DecideDevice", &request.base);
+}
+
+/* By a request of its own. */
+static enum kndl_code decides(struct fixture *f, const char *person, const char *code, bool yes)
+{
+    char request_id[KNDL_ID_SIZE];
+
+    kndl_id_new(request_id);
+    return decides_as(f, person, request_id, code, yes);
 }
 
 /* f->token is what it got, "" if nobody has decided yet. */
@@ -217,6 +267,24 @@ static void cl_01_a_machine_is_signed_in_once_by_who_says_yes_within_ten_minutes
     assert_int_equal(polls(f, device.secret), KNDL_UNAUTHENTICATED);
     assert_int_equal(polls(f, "kndl_dev_nonsense"), KNDL_UNAUTHENTICATED);
     assert_string_equal(f->err.message, over.message);
+}
+
+/* Faults 16 */
+static void a_decision_that_is_repeated_stands_and_its_request_decides_nothing_else(void **state)
+{
+    struct fixture *f = *state;
+    char ada[KNDL_ID_SIZE];
+
+    make_owner(f, ada);
+    struct device one = begins(f, "laptop"), other = begins(f, "desk");
+    assert_int_equal(decides_as(f, ada, "d1", one.code, true), KNDL_OK);
+    assert_int_equal(decides_as(f, ada, "d1", one.code, true), KNDL_OK);
+    assert_int_equal(decides_as(f, ada, "d1", one.code, false), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(decides_as(f, ada, "d1", other.code, true), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(polls(f, other.secret), KNDL_OK);
+    assert_string_equal(f->token, "");
+    assert_int_equal(polls(f, one.secret), KNDL_OK);
+    assert_true(is_signed_in(f, f->token, KIND(CLI)));
 }
 
 static size_t list_sign_ins(struct fixture *f, const char *person, const char *token,
@@ -345,8 +413,10 @@ int main(void)
         TEST(ac_09_only_the_owner_administers),
         TEST(ownership_is_handed_over_and_never_shared),
         TEST(a_request_id_that_was_used_for_something_else_is_refused),
+        TEST(a_late_repeat_of_signing_out_everywhere_changes_nothing),
         TEST(cr_04_a_removed_member_is_out_at_once_and_the_others_hear_of_it),
         TEST(cl_01_a_machine_is_signed_in_once_by_who_says_yes_within_ten_minutes),
+        TEST(a_decision_that_is_repeated_stands_and_its_request_decides_nothing_else),
         TEST(one_sees_and_ends_ones_own_sign_ins_and_a_cli_sees_itself),
         TEST(ac_07_who_is_here_is_asked_about_again_and_a_change_is_published),
         TEST(ac_05_a_login_that_changed_is_looked_up_by_the_account),

@@ -185,6 +185,67 @@ static void nobody_but_the_owner_administers_runners_whatever_the_id(void **stat
     kndl_test_done(&f.answer);
 }
 
+/* Faults 16 */
+static void a_request_id_that_was_used_for_something_else_is_refused(void **state)
+{
+    V1(RenameRunnerRequest) rename = INIT(RENAME_RUNNER_REQUEST);
+    V1(RotateRunnerTokenRequest) rotate = INIT(ROTATE_RUNNER_TOKEN_REQUEST);
+    struct fixture f;
+    char one[64];
+
+    set_up(&f, state);
+    assert_int_equal(register_as(&f, "ada", "u1", "used one"), KNDL_OK);
+    memcpy(one, f.id, sizeof one);
+    assert_int_equal(register_as(&f, "ada", "u2", "used two"), KNDL_OK);
+
+    rename.request_id = (char *)"u3";
+    rename.runner_id = one;
+    rename.name = (char *)"used three";
+    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
+    rename.name = (char *)"used four";
+    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
+                     KNDL_INVALID_ARGUMENT);
+    rename.request_id = (char *)"u1";
+    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
+                     KNDL_INVALID_ARGUMENT);
+    assert_string_equal(shown(&f, one)->name, "used three");
+
+    rotate.request_id = (char *)"u4";
+    rotate.runner_id = one;
+    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
+    rotate.runner_id = f.id;
+    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base),
+                     KNDL_INVALID_ARGUMENT);
+
+    assert_int_equal(remove_as(&f, "ada", "u4", f.id), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(remove_as(&f, "ada", "u5", one), KNDL_OK);
+    assert_int_equal(remove_as(&f, "ada", "u5", one), KNDL_OK);
+    assert_int_equal(remove_as(&f, "ada", "u6", one), KNDL_NOT_FOUND);
+    assert_int_equal(remove_as(&f, "ada", "u5", f.id), KNDL_INVALID_ARGUMENT);
+    assert_non_null(shown(&f, f.id));
+    kndl_test_done(&f.answer);
+}
+
+/* Faults 16: it would undo what came after it. */
+static void a_late_repeat_of_a_rename_changes_nothing(void **state)
+{
+    static const char *const names[] = {"late one", "late two", "late one"};
+    static const char *const requests[] = {"l2", "l3", "l2"};
+    V1(RenameRunnerRequest) rename = INIT(RENAME_RUNNER_REQUEST);
+    struct fixture f;
+
+    set_up(&f, state);
+    assert_int_equal(register_as(&f, "ada", "l1", "late"), KNDL_OK);
+    rename.runner_id = f.id;
+    for (size_t i = 0; i < 3; i++) {
+        rename.request_id = (char *)requests[i];
+        rename.name = (char *)names[i];
+        assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
+    }
+    assert_string_equal(shown(&f, f.id)->name, "late two");
+    kndl_test_done(&f.answer);
+}
+
 /* A minter with keys of the test's own. */
 static struct minter *open_minter(void)
 {
@@ -398,6 +459,8 @@ int main(void)
         cmocka_unit_test(the_owner_registers_a_runner_whose_token_is_shown_once),
         cmocka_unit_test(names_are_short_and_plain),
         cmocka_unit_test(nobody_but_the_owner_administers_runners_whatever_the_id),
+        cmocka_unit_test(a_request_id_that_was_used_for_something_else_is_refused),
+        cmocka_unit_test(a_late_repeat_of_a_rename_changes_nothing),
         cmocka_unit_test(
             cr_05_a_token_is_known_by_its_hash_until_it_is_rotated_or_its_runner_removed),
         cmocka_unit_test(
