@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "subject.h"
 
@@ -27,6 +28,32 @@ int64_t kndl_request_number(const ProtobufCMessage *request, const char *field)
     const int64_t *number = field_of(request, field, PROTOBUF_C_TYPE_INT64);
 
     return number == NULL ? 0 : *number;
+}
+
+int kndl_call_check_request_id(struct kndl_call *call, const char *request_id)
+{
+    size_t size = 0;
+
+    if (request_id[0] == '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
+    while (size <= KNDL_REQUEST_ID_CHARS_MAX && request_id[size] > ' ' && request_id[size] < 0x7f)
+        size++;
+    if (size > KNDL_REQUEST_ID_CHARS_MAX || request_id[size] != '\0')
+        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
+                         "request_id has 1 to %d printable ASCII characters",
+                         KNDL_REQUEST_ID_CHARS_MAX);
+    return 0;
+}
+
+struct kndl_slice kndl_call_content(struct kndl_call *call, const ProtobufCMessage *request)
+{
+    size_t name_size = strlen(call->method->name);
+    size_t size = protobuf_c_message_get_packed_size(request);
+    uint8_t *content = kndl_arena_alloc(call->arena, name_size + size);
+
+    memcpy(content, call->method->name, name_size);
+    protobuf_c_message_pack(request, content + name_size);
+    return kndl_slice(content, name_size + size);
 }
 
 int kndl_session_absent(const char *session_id, struct kndl_error *err)

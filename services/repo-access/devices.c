@@ -277,12 +277,13 @@ int decide_device(struct kndl_call *call, const V1(DecideDeviceRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     uint8_t hash[KNDL_HASH_BYTES];
+    struct kndl_asked asked;
 
     (void)resp;
     hash_user_code(req->user_code, hash);
-    if (check_request_id(call, req->request_id) < 0 ||
-        store_decide_device(repo_access->store, hash, call->actor.id, req->is_approved,
-                            kndl_clock_wall_ms(), call->arena, &call->err) < 0)
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
+        store_decide_device(repo_access->store, &asked, hash, req->is_approved, call->arena,
+                            &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "a machine that waited was decided about",
              KNDL_STR("person", call->actor.id),

@@ -21,7 +21,6 @@
 #define HOUR_MS (INT64_C(60) * 60 * 1000)
 
 static const int64_t link_ms = 24 * HOUR_MS;
-static const int64_t done_ms = 24 * HOUR_MS;
 
 enum { LINK_SIZE = 1024, PATH_SIZE = 1024 };
 
@@ -120,7 +119,7 @@ static int tidy(struct kndl_call *call)
             return -1;
         repo_access->has_offered = true;
     }
-    return store_tidy(repo_access->store, now_ms, now_ms - done_ms, &call->err);
+    return store_tidy(repo_access->store, now_ms, &call->err);
 }
 
 void doors_close_setup(void)

@@ -71,8 +71,10 @@ enum { MACHINE_CHARS_MAX = 100 };
 int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,
           unsigned *ret_who);
 
-/* INVALID_ARGUMENT unless it is 1 to 64 characters. */
-int check_request_id(struct kndl_call *call, const char *request_id);
+/* The caller, as who asks for a change; `message` is the request. Fails as
+ * kndl_call_check_request_id(). */
+int rpc_ask(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
+            struct kndl_asked *ret_asked);
 int check_machine(struct kndl_call *call, const char *machine);
 
 /* What a browser had before it got another credential ends. */

@@ -74,15 +74,6 @@ int list_invites(struct kndl_call *call, const V1(ListInvitesRequest) *req,
     return 0;
 }
 
-/* The caller, as who asks for a change. */
-static int ask(struct kndl_call *call, const char *request_id, struct asked *ret_asked)
-{
-    if (check_request_id(call, request_id) < 0)
-        return -1;
-    *ret_asked = (struct asked){call->actor.id, request_id, kndl_clock_wall_ms()};
-    return 0;
-}
-
 /* A login of GitHub's; a leading @ is how people write them. */
 static int read_login(struct kndl_call *call, const char *text, const char **ret_login)
 {
@@ -106,11 +97,12 @@ int invite_member(struct kndl_call *call, const V1(InviteMemberRequest) *req,
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf link = {0};
     uint8_t hash[KNDL_HASH_BYTES];
     struct invite invite;
-    struct asked asked;
+    struct kndl_asked asked;
     const char *login;
     char id[KNDL_ID_SIZE];
 
-    if (ask(call, req->request_id, &asked) < 0 || read_login(call, req->login, &login) < 0)
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
+        read_login(call, req->login, &login) < 0)
         return -1;
     kndl_id_new(id);
     kndl_token_new(KNDL_TOKEN_INV, &token);
@@ -131,10 +123,10 @@ int revoke_invite(struct kndl_call *call, const V1(RevokeInviteRequest) *req,
                   V1(RevokeInviteResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
-    struct asked asked;
+    struct kndl_asked asked;
 
     (void)resp;
-    if (ask(call, req->request_id, &asked) < 0 ||
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
         store_revoke_invite(repo_access->store, &asked, req->invite_id, call->arena, &call->err) <
             0)
         return -1;
@@ -147,11 +139,11 @@ int remove_member(struct kndl_call *call, const V1(RemoveMemberRequest) *req,
 {
     struct repo_access *repo_access = call->state;
     char removal_id[KNDL_ID_SIZE];
-    struct asked asked;
+    struct kndl_asked asked;
 
     (void)resp;
     kndl_id_new(removal_id);
-    if (ask(call, req->request_id, &asked) < 0 ||
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
         store_remove_member(repo_access->store, &asked, req->person_id, removal_id, call->arena,
                             &call->err) < 0)
         return -1;
@@ -165,10 +157,10 @@ int hand_over_ownership(struct kndl_call *call, const V1(HandOverOwnershipReques
                         V1(HandOverOwnershipResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
-    struct asked asked;
+    struct kndl_asked asked;
 
     (void)resp;
-    if (ask(call, req->request_id, &asked) < 0 ||
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
         store_hand_over(repo_access->store, &asked, req->person_id, call->arena, &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "ownership was handed over", KNDL_STR("to", req->person_id));

@@ -9,11 +9,10 @@
 #include "kndl/buf.h"
 #include "kndl/clock.h"
 #include "kndl/mem.h"
+#include "kndl/token.h"
 #include "store_members.h"
 
 #define V1(name) Kndl__RepoAccess__V1__##name
-
-enum { REQUEST_ID_CHARS_MAX = 64 };
 
 V1(Person) *rpc_person(const struct person *person, struct kndl_arena *arena)
 {
@@ -41,13 +40,20 @@ V1(Repo) *rpc_repo(const struct repo *repo, struct kndl_arena *arena)
     return out;
 }
 
-int check_request_id(struct kndl_call *call, const char *request_id)
+int rpc_ask(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
+            struct kndl_asked *ret_asked)
 {
-    size_t size = strlen(request_id);
+    uint8_t *hash = kndl_arena_alloc(call->arena, KNDL_HASH_BYTES);
 
-    if (size == 0 || size > REQUEST_ID_CHARS_MAX)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id has 1 to %d characters",
-                         REQUEST_ID_CHARS_MAX);
+    if (kndl_call_check_request_id(call, request_id) < 0)
+        return -1;
+    kndl_hash(kndl_call_content(call, message), hash);
+    *ret_asked = (struct kndl_asked){
+        .person_id = call->actor.id,
+        .request_id = request_id,
+        .now_ms = kndl_clock_wall_ms(),
+        .content = kndl_slice(hash, KNDL_HASH_BYTES),
+    };
     return 0;
 }
 

@@ -83,11 +83,12 @@ int end_sign_in(struct kndl_call *call, const V1(EndSignInRequest) *req,
                 V1(EndSignInResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
+    struct kndl_asked asked;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 ||
-        store_end_credential(repo_access->store, req->sign_in_id, call->actor.id,
-                             kndl_clock_wall_ms(), &call->err) < 0)
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
+        store_end_credential(repo_access->store, &asked, req->sign_in_id, call->arena, &call->err) <
+            0)
         return -1;
     peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
     return 0;
@@ -97,11 +98,11 @@ int end_all_sign_ins(struct kndl_call *call, const V1(EndAllSignInsRequest) *req
                      V1(EndAllSignInsResponse) *resp)
 {
     struct repo_access *repo_access = call->state;
+    struct kndl_asked asked;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 ||
-        store_end_credentials(repo_access->store, call->actor.id, kndl_clock_wall_ms(),
-                              &call->err) < 0)
+    if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
+        store_end_credentials(repo_access->store, &asked, call->arena, &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "signed out everywhere", KNDL_STR("person", call->actor.id));
     peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);

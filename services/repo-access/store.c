@@ -11,6 +11,7 @@
 #include "0004_installations.sql.h"
 #include "0005_confirmations.sql.h"
 #include "0006_done_content.sql.h"
+#include "0007_done_made.sql.h"
 #include "doors.sql.h"
 #include "kndl/env.h"
 #include "kndl/mem.h"
@@ -31,6 +32,7 @@ static const struct kndl_migration migrations[] = {
     {4, "0004_installations", MIGRATION_0004_INSTALLATIONS},
     {5, "0005_confirmations", MIGRATION_0005_CONFIRMATIONS},
     {6, "0006_done_content", MIGRATION_0006_DONE_CONTENT},
+    {7, "0007_done_made", MIGRATION_0007_DONE_MADE},
     {0, NULL, NULL},
 };
 
@@ -80,11 +82,9 @@ static const struct kndl_statement statements[] = {
     {"take_device", SQL_TAKE_DEVICE},
     {"tidy_sign_ins", SQL_TIDY_SIGN_INS},
     {"tidy_devices", SQL_TIDY_DEVICES},
-    {"tidy_done", SQL_TIDY_DONE},
     {"refuse_devices_of", SQL_REFUSE_DEVICES_OF},
     {"lock_owner", SQL_LOCK_OWNER},
-    {"keep_done", SQL_KEEP_DONE},
-    {"find_done", SQL_FIND_DONE},
+    KNDL_DONE_STATEMENTS,
     {"list_members", SQL_LIST_MEMBERS},
     {"find_member_by_login", SQL_FIND_MEMBER_BY_LOGIN},
     {"list_invites", SQL_LIST_INVITES},
@@ -279,16 +279,34 @@ int store_list_credentials(struct store *store, const char *person_id, int64_t n
     return 0;
 }
 
-int store_end_credential(struct store *store, const char *id, const char *person_id, int64_t now_ms,
-                         struct kndl_error *err)
+int store_end_credential(struct store *store, const struct kndl_asked *asked, const char *id,
+                         struct kndl_arena *arena, struct kndl_error *err)
 {
-    return kndl_db_exec(store->db, "end_credential", NULL, NULL, err, kndl_db_text(id),
-                        kndl_db_text(person_id), kndl_db_i64(now_ms));
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
+        return -1;
+    if (done == NULL &&
+        kndl_db_exec(store->db, "end_credential", NULL, NULL, err, kndl_db_text(id),
+                     kndl_db_text(asked->person_id), kndl_db_i64(asked->now_ms)) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
 }
 
-int store_end_credentials(struct store *store, const char *person_id, int64_t now_ms,
-                          struct kndl_error *err)
+int store_end_credentials(struct store *store, const struct kndl_asked *asked,
+                          struct kndl_arena *arena, struct kndl_error *err)
 {
-    return kndl_db_exec(store->db, "end_credentials", NULL, NULL, err, kndl_db_text(person_id),
-                        kndl_db_i64(now_ms));
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
+        return -1;
+    if (done == NULL &&
+        kndl_db_exec(store->db, "end_credentials", NULL, NULL, err, kndl_db_text(asked->person_id),
+                     kndl_db_i64(asked->now_ms)) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
 }

@@ -6,7 +6,8 @@
  *
  * A store is one database connection: one thread at a time. Each function is one transaction;
  * none waits for GitHub. Texts that come out live in the arena. Times are milliseconds of the
- * wall clock.
+ * wall clock. Whatever takes a kndl_asked fails, and changes nothing at a repeat, as
+ * kndl_done_keep() says.
  */
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "kndl/arena.h"
+#include "kndl/done.h"
 #include "kndl/error.h"
 #include "kndl/token.h"
 
@@ -139,11 +141,11 @@ int store_list_credentials(struct store *store, const char *person_id, int64_t n
                            struct kndl_arena *arena, struct sign_in **ret_sign_ins,
                            size_t *ret_count, struct kndl_error *err);
 
-/* Ends one by its id, or all of them; repeats, and those of others, change nothing. */
-int store_end_credential(struct store *store, const char *id, const char *person_id, int64_t now_ms,
-                         struct kndl_error *err);
-int store_end_credentials(struct store *store, const char *person_id, int64_t now_ms,
-                          struct kndl_error *err);
+/* Ends one of the asking person's by its id, or all of them; those of others stay. */
+int store_end_credential(struct store *store, const struct kndl_asked *asked, const char *id,
+                         struct kndl_arena *arena, struct kndl_error *err);
+int store_end_credentials(struct store *store, const struct kndl_asked *asked,
+                          struct kndl_arena *arena, struct kndl_error *err);
 
 /*
  * Ends the credential that a browser had before it got another one, whoever's it was: *ret_person

@@ -169,16 +169,24 @@ int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYT
     return 0;
 }
 
-int store_decide_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES],
-                        const char *person_id, bool is_approved, int64_t now_ms,
+int store_decide_device(struct store *store, const struct kndl_asked *asked,
+                        const uint8_t code_hash[KNDL_HASH_BYTES], bool is_approved,
                         struct kndl_arena *arena, struct kndl_error *err)
 {
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
     struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, is_approved ? "approve_device" : "refuse_device", arena, &rows, err,
-                     store_hash(code_hash), kndl_db_i64(now_ms), kndl_db_text(person_id)) < 0)
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
         return -1;
-    return rows.changed == 0 ? refuse_code(err) : 0;
+    if (done != NULL)
+        return 0;
+    if (kndl_db_exec(store->db, is_approved ? "approve_device" : "refuse_device", arena, &rows, err,
+                     store_hash(code_hash), kndl_db_i64(asked->now_ms),
+                     kndl_db_text(asked->person_id)) < 0)
+        return -1;
+    return rows.changed == 0 ? refuse_code(err) : kndl_tx_commit(&tx, err);
 }
 
 int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_BYTES],
@@ -210,11 +218,10 @@ int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_B
     return 0;
 }
 
-int store_tidy(struct store *store, int64_t now_ms, int64_t done_before_ms, struct kndl_error *err)
+int store_tidy(struct store *store, int64_t now_ms, struct kndl_error *err)
 {
     if (kndl_db_exec(store->db, "tidy_sign_ins", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
-        kndl_db_exec(store->db, "tidy_devices", NULL, NULL, err, kndl_db_i64(now_ms)) < 0 ||
-        kndl_db_exec(store->db, "tidy_confirmations", NULL, NULL, err, kndl_db_i64(now_ms)) < 0)
+        kndl_db_exec(store->db, "tidy_devices", NULL, NULL, err, kndl_db_i64(now_ms)) < 0)
         return -1;
-    return kndl_db_exec(store->db, "tidy_done", NULL, NULL, err, kndl_db_i64(done_before_ms));
+    return kndl_db_exec(store->db, "tidy_confirmations", NULL, NULL, err, kndl_db_i64(now_ms));
 }

@@ -63,8 +63,8 @@ int store_find_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYT
                       struct device *ret_device, struct kndl_error *err);
 
 /* Once; KNDL_NOT_FOUND as above. */
-int store_decide_device(struct store *store, const uint8_t code_hash[KNDL_HASH_BYTES],
-                        const char *person_id, bool is_approved, int64_t now_ms,
+int store_decide_device(struct store *store, const struct kndl_asked *asked,
+                        const uint8_t code_hash[KNDL_HASH_BYTES], bool is_approved,
                         struct kndl_arena *arena, struct kndl_error *err);
 
 /* What a decided one is taken as. */
@@ -85,4 +85,4 @@ int store_take_device(struct store *store, const uint8_t device_hash[KNDL_HASH_B
                       struct decision *ret_decision, struct kndl_error *err);
 
 /* Deletes what is over. */
-int store_tidy(struct store *store, int64_t now_ms, int64_t done_before_ms, struct kndl_error *err);
+int store_tidy(struct store *store, int64_t now_ms, struct kndl_error *err);

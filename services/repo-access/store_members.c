@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/permit.h"
 #include "store_parts.h"
@@ -36,42 +35,14 @@ static int check_owner(struct store *store, const char *actor_id, struct kndl_ar
     return 0;
 }
 
-/* Is this request, to do that to this person, new? What follows is in the same transaction. */
-static int keep_done(struct store *store, const struct asked *asked, const char *what,
-                     const char *person_id, struct kndl_arena *arena, bool *ret_is_new,
-                     struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf content = {0};
-    struct kndl_rows rows;
-
-    kndl_buf_printf(&content, "%s %s", what, person_id);
-    if (kndl_db_exec(store->db, "keep_done", arena, &rows, err, kndl_db_text(asked->person_id),
-                     kndl_db_text(asked->request_id), kndl_db_i64(asked->now_ms),
-                     kndl_db_text(kndl_buf_text(&content))) < 0)
-        return -1;
-    *ret_is_new = rows.count > 0;
-    if (*ret_is_new)
-        return 0;
-    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(asked->person_id),
-                     kndl_db_text(asked->request_id)) < 0)
-        return -1;
-
-    const char *done = rows.count > 0 ? kndl_row_text(&rows, 0, 0) : "";
-    if (done[0] != '\0' && strcmp(done, kndl_buf_text(&content)) != 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "request_id %s was used for something else",
-                         asked->request_id);
-    return 0;
-}
-
 int store_was_done(struct store *store, const char *person_id, const char *request_id,
                    struct kndl_arena *arena, bool *ret_was_done, struct kndl_error *err)
 {
-    struct kndl_rows rows;
+    const struct kndl_done *done;
 
-    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(person_id),
-                     kndl_db_text(request_id)) < 0)
+    if (kndl_done_find(store->db, person_id, request_id, arena, &done, err) < 0)
         return -1;
-    *ret_was_done = rows.count > 0;
+    *ret_was_done = done != NULL;
     return 0;
 }
 
@@ -102,15 +73,18 @@ int store_list_invites(struct store *store, const char *actor_id, int64_t now_ms
     return kndl_tx_commit(&tx, err);
 }
 
-int store_invite(struct store *store, const struct asked *asked, const char *new_id,
+int store_invite(struct store *store, const struct kndl_asked *asked, const char *new_id,
                  const char *login, const uint8_t hash[KNDL_HASH_BYTES], int64_t ends_at_ms,
                  struct kndl_arena *arena, struct invite *ret_invite, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
     struct kndl_rows rows;
 
+    /* A repeat goes on: it gets the same Invite with another secret. */
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         check_owner(store, asked->person_id, arena, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0 ||
         kndl_db_exec(store->db, "find_member_by_login", arena, &rows, err, kndl_db_text(login)) < 0)
         return -1;
     if (rows.count > 0)
@@ -128,21 +102,24 @@ int store_invite(struct store *store, const struct asked *asked, const char *new
     return kndl_tx_commit(&tx, err);
 }
 
-int store_revoke_invite(struct store *store, const struct asked *asked, const char *invite_id,
+int store_revoke_invite(struct store *store, const struct kndl_asked *asked, const char *invite_id,
                         struct kndl_arena *arena, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         check_owner(store, asked->person_id, arena, err) < 0 ||
-        kndl_db_exec(store->db, "revoke_invite", NULL, NULL, err, kndl_db_text(invite_id),
-                     kndl_db_i64(asked->now_ms)) < 0)
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
+        return -1;
+    if (done == NULL && kndl_db_exec(store->db, "revoke_invite", NULL, NULL, err,
+                                     kndl_db_text(invite_id), kndl_db_i64(asked->now_ms)) < 0)
         return -1;
     return kndl_tx_commit(&tx, err);
 }
 
 /* Why there was no Member to remove: there is no such person, it is the Owner, or it was done. */
-static int explain(struct store *store, const struct asked *asked, const char *person_id,
+static int explain(struct store *store, const struct kndl_asked *asked, const char *person_id,
                    struct kndl_arena *arena, struct kndl_error *err)
 {
     struct person person;
@@ -153,20 +130,20 @@ static int explain(struct store *store, const struct asked *asked, const char *p
     return store_find_person(store, person_id, arena, &person, err);
 }
 
-int store_remove_member(struct store *store, const struct asked *asked, const char *person_id,
+int store_remove_member(struct store *store, const struct kndl_asked *asked, const char *person_id,
                         const char *removal_id, struct kndl_arena *arena, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct kndl_param person = kndl_db_text(person_id);
     struct kndl_param now = kndl_db_i64(asked->now_ms);
     struct kndl_rows rows;
-    bool is_new;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         check_owner(store, asked->person_id, arena, err) < 0 ||
-        keep_done(store, asked, "remove", person_id, arena, &is_new, err) < 0)
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
         return -1;
-    if (!is_new)
+    if (done != NULL)
         return 0;
     if (kndl_db_exec(store->db, "remove_member", arena, &rows, err, person, now) < 0)
         return -1;
@@ -182,18 +159,18 @@ int store_remove_member(struct store *store, const struct asked *asked, const ch
     return kndl_tx_commit(&tx, err);
 }
 
-int store_hand_over(struct store *store, const struct asked *asked, const char *person_id,
+int store_hand_over(struct store *store, const struct kndl_asked *asked, const char *person_id,
                     struct kndl_arena *arena, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct kndl_rows rows;
-    bool is_new;
+    const struct kndl_done *done;
 
     /* A repeat comes from who is not the Owner any more. */
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, asked, "hand over to", person_id, arena, &is_new, err) < 0)
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
         return -1;
-    if (!is_new)
+    if (done != NULL)
         return 0;
     if (check_owner(store, asked->person_id, arena, err) < 0 ||
         kndl_db_exec(store->db, "take_ownership", NULL, NULL, err, kndl_db_text(asked->person_id)) <

@@ -2,8 +2,8 @@
 
 /*
  * Members, Invites and departures, as rows. What the Owner alone may do takes the actor and fails
- * with KNDL_PERMISSION_DENIED, decided in the same transaction. A repeat of a request id changes
- * nothing. See store.h for threads and lifetimes.
+ * with KNDL_PERMISSION_DENIED, decided in the same transaction. See store.h for repeats, threads
+ * and lifetimes.
  */
 
 #include "store.h"
@@ -20,14 +20,7 @@ struct invite {
     int64_t ends_at_ms;
 };
 
-/* Who asks for a change, and as which request. */
-struct asked {
-    const char *person_id;
-    const char *request_id;
-    int64_t now_ms;
-};
-
-/* Was this person's request done, as the Owner, already? */
+/* Was this request of that person's done already? */
 int store_was_done(struct store *store, const char *person_id, const char *request_id,
                    struct kndl_arena *arena, bool *ret_was_done, struct kndl_error *err);
 
@@ -45,23 +38,23 @@ int store_list_invites(struct store *store, const char *actor_id, int64_t now_ms
  * hash. KNDL_ALREADY_EXISTS: a Member has that login. KNDL_ABORTED: a repeat of one that was used
  * or revoked meanwhile.
  */
-int store_invite(struct store *store, const struct asked *asked, const char *new_id,
+int store_invite(struct store *store, const struct kndl_asked *asked, const char *new_id,
                  const char *login, const uint8_t hash[KNDL_HASH_BYTES], int64_t ends_at_ms,
                  struct kndl_arena *arena, struct invite *ret_invite, struct kndl_error *err);
 
 /* One that is over changes nothing. */
-int store_revoke_invite(struct store *store, const struct asked *asked, const char *invite_id,
+int store_revoke_invite(struct store *store, const struct kndl_asked *asked, const char *invite_id,
                         struct kndl_arena *arena, struct kndl_error *err);
 
 /*
  * The Member is none any more: credentials and Invites end, sessions and secrets must hear of it.
  * KNDL_NOT_FOUND: no such person; KNDL_ABORTED: the Owner.
  */
-int store_remove_member(struct store *store, const struct asked *asked, const char *person_id,
+int store_remove_member(struct store *store, const struct kndl_asked *asked, const char *person_id,
                         const char *removal_id, struct kndl_arena *arena, struct kndl_error *err);
 
 /* KNDL_NOT_FOUND: no such Member. */
-int store_hand_over(struct store *store, const struct asked *asked, const char *person_id,
+int store_hand_over(struct store *store, const struct kndl_asked *asked, const char *person_id,
                     struct kndl_arena *arena, struct kndl_error *err);
 
 /* What a service has to hear. */

@@ -53,7 +53,7 @@ const struct named *named(const struct kndl_call *call);
  * PARTICIPANT's and KEEPER's are set. */
 int stand_to_shared(struct kndl_call *call, const struct variable *variable, unsigned *ret_who);
 
-/* rpc.c: who asks for a change and for what; `message` is the request. KNDL_INVALID_ARGUMENT unless
- * its id has 1 to 64 printable characters. */
+/* rpc.c: who asks for a change and for what; `message` is the request. Fails as
+ * kndl_call_check_request_id(). */
 int read_request(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
                  struct request *ret_request);

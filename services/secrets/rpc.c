@@ -3,7 +3,6 @@
 
 #include "rpc.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "changes.h"
@@ -17,34 +16,17 @@
 
 #define V1(name) Kndl__Secrets__V1__##name
 
-enum { REQUEST_ID_CHARS_MAX = 64 };
-
-/* All of a request, with the values in it, as a hash. */
-static void hash_request(const struct kndl_call *call, const ProtobufCMessage *message,
-                         uint8_t ret_hash[KNDL_HASH_BYTES])
-{
-    size_t name_size = strlen(call->method->name);
-    size_t size = protobuf_c_message_get_packed_size(message);
-    uint8_t *packed = kndl_arena_alloc(call->arena, name_size + size);
-
-    memcpy(packed, call->method->name, name_size);
-    protobuf_c_message_pack(message, packed + name_size);
-    kndl_hash(kndl_slice(packed, name_size + size), ret_hash);
-    explicit_bzero(packed, name_size + size);
-}
-
 int read_request(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
                  struct request *ret_request)
 {
-    size_t size = 0;
+    if (kndl_call_check_request_id(call, request_id) < 0)
+        return -1;
 
-    while (isgraph((unsigned char)request_id[size]))
-        size++;
-    if (size == 0 || size > REQUEST_ID_CHARS_MAX || request_id[size] != '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "request_id has 1 to %d printable characters", REQUEST_ID_CHARS_MAX);
+    /* It has values in it that nobody keeps: a hash tells as much. */
+    struct kndl_slice content = kndl_call_content(call, message);
     *ret_request = (struct request){call->actor.id, request_id, kndl_clock_wall_ms(), {0}};
-    hash_request(call, message, ret_request->content);
+    kndl_hash(content, ret_request->content);
+    explicit_bzero((void *)content.data, content.size);
     return 0;
 }
 

@@ -12,7 +12,6 @@
 #include "0004_given.sql.h"
 #include "0005_hits.sql.h"
 #include "0006_done_content.sql.h"
-#include "done.sql.h"
 #include "given.sql.h"
 #include "hits.sql.h"
 #include "keys.sql.h"
@@ -37,8 +36,7 @@ static const struct kndl_migration migrations[] = {
 };
 
 static const struct kndl_statement statements[] = {
-    {"keep_done", SQL_KEEP_DONE},
-    {"find_done", SQL_FIND_DONE},
+    KNDL_DONE_STATEMENTS,
     {"keep_report", SQL_KEEP_REPORT},
     {"count_hits", SQL_COUNT_HITS},
     {"sum_hits", SQL_SUM_HITS},
@@ -125,24 +123,16 @@ static struct kndl_place done_place(const struct request *request, char owner[OW
         .table = "done", .column = "content", .owner = owner, .name = request->request_id};
 }
 
-/* Was the request that is done another one? What is sealed with a key that is gone says nothing. */
-static int check_repeat(struct store *store, const struct request *request,
-                        struct kndl_arena *arena, struct kndl_error *err)
+/* Had it asked for something else? What is sealed with a key that is gone says nothing. */
+static bool is_other(struct store *store, const struct request *request,
+                     const struct kndl_done *done)
 {
-    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret done = {0};
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret content = {0};
     char owner[OWNER_SIZE];
     struct kndl_place place = done_place(request, owner);
-    struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(request->person_id),
-                     kndl_db_text(request->request_id)) < 0)
-        return -1;
-    if (rows.count == 0 ||
-        kndl_column_open(store->ring, &place, kndl_row_bytes(&rows, 0, 1), &done, NULL) < 0 ||
-        (done.size == KNDL_HASH_BYTES && kndl_hash_equal(done.data, request->content)))
-        return 0;
-    return kndl_fail(err, KNDL_INVALID_ARGUMENT, "request_id %s was used for something else",
-                     request->request_id);
+    return kndl_column_open(store->ring, &place, done->content, &content, NULL) == 0 &&
+           (content.size != KNDL_HASH_BYTES || !kndl_hash_equal(content.data, request->content));
 }
 
 int keep_done(struct store *store, const struct request *request, const char *made_id,
@@ -151,16 +141,18 @@ int keep_done(struct store *store, const struct request *request, const char *ma
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
     char owner[OWNER_SIZE];
     struct kndl_place place = done_place(request, owner);
-    struct kndl_rows rows;
+    const struct kndl_done *done;
 
     kndl_column_seal(store->ring, &place, kndl_slice(request->content, sizeof request->content),
                      &sealed);
-    if (kndl_db_exec(store->db, "keep_done", arena, &rows, err, kndl_db_text(request->person_id),
-                     kndl_db_text(request->request_id), kndl_db_text(made_id),
-                     kndl_db_i64(request->now_ms), kndl_db_bytes(kndl_buf_slice(&sealed))) < 0)
+    const struct kndl_asked asked = {request->person_id, request->request_id, request->now_ms,
+                                     kndl_buf_slice(&sealed)};
+    if (kndl_done_put(store->db, &asked, made_id, arena, &done, err) < 0)
         return -1;
-    *ret_is_repeat = rows.changed == 0;
-    return *ret_is_repeat ? check_repeat(store, request, arena, err) : 0;
+    if (done != NULL && is_other(store, request, done))
+        return kndl_done_refuse(request->request_id, err);
+    *ret_is_repeat = done != NULL;
+    return 0;
 }
 
 int open_value(struct store *store, const struct kndl_place *place, struct kndl_slice sealed,

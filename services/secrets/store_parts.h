@@ -3,6 +3,7 @@
 /* The inside of a store, for store.c (tokens) and the other store_*.c. */
 
 #include "kndl/db.h"
+#include "kndl/done.h"
 #include "kndl/seal.h"
 #include "store.h"
 
@@ -19,9 +20,7 @@ struct token_row {
     int64_t expires_at_ms;
 };
 
-/* Has this request been done? If not, it is from the end of the transaction on: the first thing in
- * it. `made_id` is the id of what it is about to make, or "". Fails with KNDL_INVALID_ARGUMENT if
- * what was done by this id is something else. */
+/* As kndl_done_keep(); what was asked for lies sealed. */
 int keep_done(struct store *store, const struct request *request, const char *made_id,
               struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err);
 

@@ -105,14 +105,13 @@ static int find_done(struct store *store, const struct request *request,
                      const struct variable *found, struct kndl_arena *arena,
                      struct variable *ret_variable, struct kndl_error *err)
 {
-    struct kndl_rows rows;
+    const struct kndl_done *done;
 
     if (found != NULL)
         return store_find_shared(store, found->id, arena, ret_variable, err);
-    if (kndl_db_exec(store->db, "find_done", arena, &rows, err, kndl_db_text(request->person_id),
-                     kndl_db_text(request->request_id)) < 0)
+    if (kndl_done_find(store->db, request->person_id, request->request_id, arena, &done, err) < 0)
         return -1;
-    return store_find_shared(store, kndl_row_text(&rows, 0, 0), arena, ret_variable, err);
+    return store_find_shared(store, done->made_id, arena, ret_variable, err);
 }
 
 int store_set_shared(struct store *store, const struct request *request,

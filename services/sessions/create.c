@@ -41,8 +41,8 @@ static int check_effort(struct kndl_call *call, const char *effort)
 
 static int check_request(struct kndl_call *call, const V1(CreateSessionRequest) *req)
 {
-    if (check_request_id(call, req->request_id) < 0 || check_model(call, req->model) < 0 ||
-        check_effort(call, req->effort) < 0)
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
+        check_model(call, req->model) < 0 || check_effort(call, req->effort) < 0)
         return -1;
     return req->prompt[0] == '\0' ? 0 : check_prompt(call, req->prompt);
 }

@@ -51,9 +51,6 @@ const struct named_repo *named_repo(const struct kndl_call *call);
 /* Printable ASCII without blanks, of that many bytes at most; "" too. */
 bool is_graphic(const char *text, size_t most);
 
-/* INVALID_ARGUMENT unless it is 1 to 64 printable characters of ASCII without blanks. */
-int check_request_id(struct kndl_call *call, const char *request_id);
-
 /*
  * INVALID_ARGUMENT unless it is a prompt that Claude Code takes as one: not blank, not too long,
  * and no command (its submit refuses what begins with a slash).

@@ -22,7 +22,7 @@
 
 #define V1(name) Kndl__Sessions__V1__##name
 
-enum { REQUEST_ID_BYTES_MAX = 64, ANSWER_BYTES_MAX = 16 * 1024, ANSWERS_MAX = 16 };
+enum { ANSWER_BYTES_MAX = 16 * 1024, ANSWERS_MAX = 16 };
 
 bool is_graphic(const char *text, size_t most)
 {
@@ -31,17 +31,6 @@ bool is_graphic(const char *text, size_t most)
     while (isgraph((unsigned char)text[size]))
         size++;
     return size <= most && text[size] == '\0';
-}
-
-int check_request_id(struct kndl_call *call, const char *request_id)
-{
-    if (request_id[0] == '\0')
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "request_id is missing");
-    if (!is_graphic(request_id, REQUEST_ID_BYTES_MAX))
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "request_id is longer than %d bytes or no printable ASCII",
-                         REQUEST_ID_BYTES_MAX);
-    return 0;
 }
 
 int check_prompt(struct kndl_call *call, const char *text)
@@ -105,8 +94,9 @@ static int send_prompt(struct kndl_call *call, const V1(SendPromptRequest) *req,
     struct kndl_slice key;
     const char *masked;
 
-    if (check_request_id(call, req->request_id) < 0 || check_prompt(call, req->text) < 0 ||
-        find_key(call, &key) < 0 || mask_one(call, req->session_id, req->text, &masked) < 0)
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
+        check_prompt(call, req->text) < 0 || find_key(call, &key) < 0 ||
+        mask_one(call, req->session_id, req->text, &masked) < 0)
         return -1;
     kndl_seal(key.data, kndl_slice_of(req->text), &sealed);
     if (store_append_prompt(sessions->store, call->arena, &asked, masked, kndl_buf_slice(&sealed),
@@ -127,7 +117,7 @@ static int cancel_prompt(struct kndl_call *call, const V1(CancelPromptRequest) *
     const struct asked asked = asked_by(call, req->session_id, req->request_id);
     struct changes changes = {0};
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
         store_cancel_prompt(sessions->store, call->arena, &asked, req->prompt_id, &resp->prompt,
                             &changes, &call->err) < 0)
         return -1;
@@ -142,7 +132,7 @@ static int resume_queue(struct kndl_call *call, const V1(ResumeQueueRequest) *re
     struct changes changes = {0};
     struct session session;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
         store_resume_queue(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
             0)
         return -1;
@@ -189,7 +179,7 @@ static int answer_question(struct kndl_call *call, const V1(AnswerQuestionReques
     struct kndl_slice key;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 || check_answers(call, req) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 || check_answers(call, req) < 0 ||
         find_key(call, &key) < 0 ||
         peers_mask(sessions->peers, call, &masking, (const char *const *)req->answers,
                    req->n_answers, masked) < 0)
@@ -212,7 +202,7 @@ static int stop_turn(struct kndl_call *call, const V1(StopTurnRequest) *req,
     struct changes changes = {0};
     const char *turn_id;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
         store_stop_turn(sessions->store, call->arena, &asked, req->turn_id, &turn_id, &changes,
                         &call->err) < 0)
         return -1;
@@ -228,7 +218,7 @@ static int sleep_session(struct kndl_call *call, const V1(SleepSessionRequest) *
     struct changes changes = {0};
     struct session session;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
         store_sleep_session(sessions->store, call->arena, &asked, &session, &changes, &call->err) <
             0)
         return -1;
@@ -245,7 +235,7 @@ static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *re
     struct session session;
     bool has_token;
 
-    if (check_request_id(call, req->request_id) < 0 ||
+    if (kndl_call_check_request_id(call, req->request_id) < 0 ||
         peers_check_setup_token(sessions->peers, call, call->actor.id, &has_token) < 0)
         return -1;
     if (store_wake_session(sessions->store, call->arena, &asked, has_token, &session, &changes,

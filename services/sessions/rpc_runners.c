@@ -5,6 +5,7 @@
 
 #include "dispatch.h"
 #include "handlers.h"
+#include "kndl/clock.h"
 #include "kndl/id.h"
 #include "kndl/log.h"
 #include "kndl/mem.h"
@@ -35,6 +36,20 @@ static int check_name(struct kndl_call *call, const char *name)
     return 0;
 }
 
+static int ask(struct kndl_call *call, const char *request_id, const ProtobufCMessage *message,
+               struct kndl_asked *ret_asked)
+{
+    if (kndl_call_check_request_id(call, request_id) < 0)
+        return -1;
+    *ret_asked = (struct kndl_asked){
+        .person_id = call->actor.id,
+        .request_id = request_id,
+        .now_ms = kndl_clock_wall_ms(),
+        .content = kndl_call_content(call, message),
+    };
+    return 0;
+}
+
 /* A new RUNNER_TOKEN; `ret_hash` has room for KNDL_HASH_BYTES. */
 static void make_token(struct kndl_secret *ret_token, uint8_t ret_hash[KNDL_HASH_BYTES])
 {
@@ -57,22 +72,21 @@ static int register_runner(struct kndl_call *call, const V1(RegisterRunnerReques
 {
     struct sessions *sessions = call->state;
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret token = {0};
+    struct kndl_asked asked;
     uint8_t hash[KNDL_HASH_BYTES];
     char id[KNDL_ID_SIZE];
     bool is_made;
 
-    if (check_request_id(call, req->request_id) < 0 || check_name(call, req->name) < 0)
+    if (ask(call, req->request_id, &req->base, &asked) < 0 || check_name(call, req->name) < 0)
         return -1;
     kndl_id_new(id);
     make_token(&token, hash);
     const struct new_runner made = {
         .id = id,
         .name = req->name,
-        .person_id = call->actor.id,
-        .request_id = req->request_id,
         .token_hash = kndl_slice(hash, sizeof hash),
     };
-    if (store_register_runner(sessions->store, call->arena, &made, &resp->runner, &is_made,
+    if (store_register_runner(sessions->store, call->arena, &asked, &made, &resp->runner, &is_made,
                               &call->err) < 0)
         return -1;
     if (is_made)
@@ -85,10 +99,11 @@ static int rename_runner(struct kndl_call *call, const V1(RenameRunnerRequest) *
                          V1(RenameRunnerResponse) *resp)
 {
     struct sessions *sessions = call->state;
+    struct kndl_asked asked;
 
-    if (check_request_id(call, req->request_id) < 0 || check_name(call, req->name) < 0)
+    if (ask(call, req->request_id, &req->base, &asked) < 0 || check_name(call, req->name) < 0)
         return -1;
-    return store_rename_runner(sessions->store, call->arena, req->runner_id, req->name,
+    return store_rename_runner(sessions->store, call->arena, &asked, req->runner_id, req->name,
                                &resp->runner, &call->err);
 }
 
@@ -97,13 +112,14 @@ static int rotate_runner_token(struct kndl_call *call, const V1(RotateRunnerToke
 {
     struct sessions *sessions = call->state;
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret token = {0};
+    struct kndl_asked asked;
     uint8_t hash[KNDL_HASH_BYTES];
     bool is_made;
 
-    if (check_request_id(call, req->request_id) < 0)
+    if (ask(call, req->request_id, &req->base, &asked) < 0)
         return -1;
     make_token(&token, hash);
-    if (store_rotate_runner_token(sessions->store, call->arena, req->runner_id, req->request_id,
+    if (store_rotate_runner_token(sessions->store, call->arena, &asked, req->runner_id,
                                   kndl_slice(hash, sizeof hash), &resp->runner, &is_made,
                                   &call->err) < 0)
         return -1;
@@ -117,11 +133,11 @@ static int remove_runner(struct kndl_call *call, const V1(RemoveRunnerRequest) *
                          V1(RemoveRunnerResponse) *resp)
 {
     struct sessions *sessions = call->state;
+    struct kndl_asked asked;
 
     (void)resp;
-    if (check_request_id(call, req->request_id) < 0 ||
-        store_remove_runner(sessions->store, call->arena, req->runner_id, req->request_id,
-                            &call->err) < 0)
+    if (ask(call, req->request_id, &req->base, &asked) < 0 ||
+        store_remove_runner(sessions->store, call->arena, &asked, req->runner_id, &call->err) < 0)
         return -1;
     runners_publish_removed(sessions->runners, req->runner_id);
     kndl_log(KNDL_INFO, "runner removed", KNDL_STR("runner", req->runner_id));

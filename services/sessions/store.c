@@ -16,6 +16,7 @@
 #include "0004_authors.sql.h"
 #include "0005_updates.sql.h"
 #include "0006_repos.sql.h"
+#include "0007_done.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -25,16 +26,14 @@
 static const char schema[] = "sessions";
 
 static const struct kndl_migration migrations[] = {
-    {1, "sessions", MIGRATION_0001_SESSIONS},
-    {2, "runners", MIGRATION_0002_RUNNERS},
-    {3, "waits", MIGRATION_0003_WAITS},
-    {4, "authors", MIGRATION_0004_AUTHORS},
-    {5, "updates", MIGRATION_0005_UPDATES},
-    {6, "repos", MIGRATION_0006_REPOS},
-    {0, NULL, NULL},
+    {1, "sessions", MIGRATION_0001_SESSIONS}, {2, "runners", MIGRATION_0002_RUNNERS},
+    {3, "waits", MIGRATION_0003_WAITS},       {4, "authors", MIGRATION_0004_AUTHORS},
+    {5, "updates", MIGRATION_0005_UPDATES},   {6, "repos", MIGRATION_0006_REPOS},
+    {7, "done", MIGRATION_0007_DONE},         {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
+    KNDL_DONE_STATEMENTS,
     {"pick_runner", SQL_PICK_RUNNER},
     {"find_created", SQL_FIND_CREATED},
     {"create_session", SQL_CREATE_SESSION},
@@ -101,7 +100,6 @@ static const struct kndl_statement statements[] = {
     {"read_runner", SQL_READ_RUNNER},
     {"list_runners", SQL_LIST_RUNNERS},
     {"register_runner", SQL_REGISTER_RUNNER},
-    {"find_registered", SQL_FIND_REGISTERED},
     {"find_runner_name", SQL_FIND_RUNNER_NAME},
     {"rename_runner", SQL_RENAME_RUNNER},
     {"rotate_runner_token", SQL_ROTATE_RUNNER_TOKEN},

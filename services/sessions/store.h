@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kndl/done.h"
 #include "kndl/error.h"
 #include "kndl/event/v1/event.pb-c.h"
 #include "kndl/id.h"
@@ -386,32 +387,35 @@ int store_attend(struct store *store, struct kndl_arena *arena, const struct att
                  int64_t *ret_now_ms, const char ***ret_stop, size_t *ret_stop_count,
                  struct changes *changes, struct kndl_error *err);
 
-/* A Runner that the Owner registers. */
+/*
+ * What the Owner does with Runners: each fails, and changes nothing at a repeat, as
+ * kndl_done_keep() says. *ret_made is false for a repeat, whose token was shown already.
+ */
 struct new_runner {
     const char *id;
     const char *name;
-    const char *person_id;
-    const char *request_id;
     struct kndl_slice token_hash;
 };
-/* *ret_made is false for a repeat, whose token was shown already. ALREADY_EXISTS: the name is. */
+/* ALREADY_EXISTS: the name is. */
 int store_register_runner(struct store *store, struct kndl_arena *arena,
-                          const struct new_runner *made, Kndl__Sessions__V1__Runner **ret_runner,
-                          bool *ret_made, struct kndl_error *err);
+                          const struct kndl_asked *asked, const struct new_runner *made,
+                          Kndl__Sessions__V1__Runner **ret_runner, bool *ret_made,
+                          struct kndl_error *err);
 int store_list_runners(struct store *store, struct kndl_arena *arena,
                        Kndl__Sessions__V1__Runner ***ret_runners, size_t *ret_count,
                        struct kndl_error *err);
 /* These fail with KNDL_NOT_FOUND for a Runner that is not there (any more). */
-int store_rename_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                        const char *name, Kndl__Sessions__V1__Runner **ret_runner,
-                        struct kndl_error *err);
-int store_rotate_runner_token(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                              const char *request_id, struct kndl_slice hash,
-                              Kndl__Sessions__V1__Runner **ret_runner, bool *ret_made,
-                              struct kndl_error *err);
+int store_rename_runner(struct store *store, struct kndl_arena *arena,
+                        const struct kndl_asked *asked, const char *runner_id, const char *name,
+                        Kndl__Sessions__V1__Runner **ret_runner, struct kndl_error *err);
+int store_rotate_runner_token(struct store *store, struct kndl_arena *arena,
+                              const struct kndl_asked *asked, const char *runner_id,
+                              struct kndl_slice hash, Kndl__Sessions__V1__Runner **ret_runner,
+                              bool *ret_made, struct kndl_error *err);
 /* From here on it is refused; store_end_removed_next() ends what ran on it. */
-int store_remove_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                        const char *request_id, struct kndl_error *err);
+int store_remove_runner(struct store *store, struct kndl_arena *arena,
+                        const struct kndl_asked *asked, const char *runner_id,
+                        struct kndl_error *err);
 int store_end_removed_next(struct store *store, struct kndl_arena *arena, bool *ret_found,
                            struct changes *changes, struct kndl_error *err);
 

@@ -80,89 +80,86 @@ static int check_name_is_free(struct store *store, struct kndl_arena *arena, con
     return 0;
 }
 
-static int find_registered(struct store *store, struct kndl_arena *arena,
-                           const struct new_runner *made, bool *ret_found, const char **ret_id,
-                           struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_registered", arena, &rows, err, kndl_db_text(made->person_id),
-                     kndl_db_text(made->request_id)) < 0)
-        return -1;
-    *ret_found = rows.count > 0;
-    if (!*ret_found)
-        return 0;
-    *ret_id = kndl_row_text(&rows, 0, 0);
-    if (strcmp(kndl_row_text(&rows, 0, 1), made->name) != 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "request_id %s asked for something else",
-                         made->request_id);
-    return 0;
-}
-
 int store_register_runner(struct store *store, struct kndl_arena *arena,
-                          const struct new_runner *made, Kndl__Sessions__V1__Runner **ret_runner,
-                          bool *ret_made, struct kndl_error *err)
+                          const struct kndl_asked *asked, const struct new_runner *made,
+                          Kndl__Sessions__V1__Runner **ret_runner, bool *ret_made,
+                          struct kndl_error *err)
 {
-    struct kndl_rows rows;
-    const char *id = made->id;
-    bool is_repeat;
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
 
-    if (find_registered(store, arena, made, &is_repeat, &id, err) < 0)
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, made->id, arena, &done, err) < 0)
         return -1;
-    if (!is_repeat) {
-        if (check_name_is_free(store, arena, made->name, "", err) < 0 ||
-            kndl_db_exec(store->db, "register_runner", arena, &rows, err, kndl_db_text(made->id),
-                         kndl_db_text(made->name), kndl_db_text(made->person_id),
-                         kndl_db_text(made->request_id), kndl_db_bytes(made->token_hash)) < 0)
-            return -1;
-        /* None: its twin came first. */
-        is_repeat = rows.count == 0;
-        if (is_repeat && find_registered(store, arena, made, &is_repeat, &id, err) < 0)
-            return -1;
-    }
-    *ret_made = !is_repeat;
-    return read_runner(store, arena, id, ret_runner, err);
+    *ret_made = done == NULL;
+    if (done != NULL)
+        return read_runner(store, arena, done->made_id, ret_runner, err);
+    if (check_name_is_free(store, arena, made->name, "", err) < 0 ||
+        kndl_db_exec(store->db, "register_runner", arena, NULL, err, kndl_db_text(made->id),
+                     kndl_db_text(made->name), kndl_db_text(asked->person_id),
+                     kndl_db_bytes(made->token_hash)) < 0 ||
+        read_runner(store, arena, made->id, ret_runner, err) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
 }
 
-int store_rename_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                        const char *name, Kndl__Sessions__V1__Runner **ret_runner,
+int store_rename_runner(struct store *store, struct kndl_arena *arena,
+                        const struct kndl_asked *asked, const char *runner_id, const char *name,
+                        Kndl__Sessions__V1__Runner **ret_runner, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0 ||
+        read_runner(store, arena, runner_id, ret_runner, err) < 0)
+        return -1;
+    if (done != NULL)
+        return 0;
+    if (check_name_is_free(store, arena, name, runner_id, err) < 0 ||
+        kndl_db_exec(store->db, "rename_runner", arena, NULL, err, kndl_db_text(runner_id),
+                     kndl_db_text(name)) < 0 ||
+        read_runner(store, arena, runner_id, ret_runner, err) < 0)
+        return -1;
+    return kndl_tx_commit(&tx, err);
+}
+
+int store_rotate_runner_token(struct store *store, struct kndl_arena *arena,
+                              const struct kndl_asked *asked, const char *runner_id,
+                              struct kndl_slice hash, Kndl__Sessions__V1__Runner **ret_runner,
+                              bool *ret_made, struct kndl_error *err)
+{
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
+
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0 ||
+        (done == NULL && kndl_db_exec(store->db, "rotate_runner_token", arena, NULL, err,
+                                      kndl_db_text(runner_id), kndl_db_bytes(hash)) < 0) ||
+        read_runner(store, arena, runner_id, ret_runner, err) < 0)
+        return -1;
+    *ret_made = done == NULL;
+    return kndl_tx_commit(&tx, err);
+}
+
+int store_remove_runner(struct store *store, struct kndl_arena *arena,
+                        const struct kndl_asked *asked, const char *runner_id,
                         struct kndl_error *err)
 {
+    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    const struct kndl_done *done;
     struct kndl_rows rows;
 
-    if (read_runner(store, arena, runner_id, ret_runner, err) < 0 ||
-        check_name_is_free(store, arena, name, runner_id, err) < 0 ||
-        kndl_db_exec(store->db, "rename_runner", arena, &rows, err, kndl_db_text(runner_id),
-                     kndl_db_text(name)) < 0)
+    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
         return -1;
-    return read_runner(store, arena, runner_id, ret_runner, err);
-}
-
-int store_rotate_runner_token(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                              const char *request_id, struct kndl_slice hash,
-                              Kndl__Sessions__V1__Runner **ret_runner, bool *ret_made,
-                              struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "rotate_runner_token", arena, &rows, err, kndl_db_text(runner_id),
-                     kndl_db_bytes(hash), kndl_db_text(request_id)) < 0)
+    if (done != NULL)
+        return 0;
+    if (kndl_db_exec(store->db, "remove_runner", arena, &rows, err, kndl_db_text(runner_id)) < 0)
         return -1;
-    *ret_made = rows.count > 0;
-    return read_runner(store, arena, runner_id, ret_runner, err);
-}
-
-int store_remove_runner(struct store *store, struct kndl_arena *arena, const char *runner_id,
-                        const char *request_id, struct kndl_error *err)
-{
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "remove_runner", arena, &rows, err, kndl_db_text(runner_id),
-                     kndl_db_text(request_id)) < 0)
-        return -1;
-    if (rows.count == 0)
+    if (rows.changed == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, absent, runner_id);
-    return 0;
+    return kndl_tx_commit(&tx, err);
 }
 
 int store_find_runner_token(struct store *store, struct kndl_arena *arena, struct kndl_slice hash,

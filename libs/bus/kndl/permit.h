@@ -42,6 +42,13 @@ int kndl_session_absent(const char *session_id, struct kndl_error *err);
 const char *kndl_request_text(const ProtobufCMessage *request, const char *field);
 int64_t kndl_request_number(const ProtobufCMessage *request, const char *field);
 
+/* A request_id has 1 to 64 printable ASCII characters; else INVALID_ARGUMENT. */
+enum { KNDL_REQUEST_ID_CHARS_MAX = 64 };
+int kndl_call_check_request_id(struct kndl_call *call, const char *request_id);
+
+/* The method and all that its request asks for, in the arena: two that differ differ in this. */
+struct kndl_slice kndl_call_content(struct kndl_call *call, const ProtobufCMessage *request);
+
 /*
  * As KNDL_RPC, for a method of people: `stand` first, and the handler only if the row permits.
  * KNDL_RPC itself refuses to serve such a method.

@@ -99,10 +99,6 @@ DELETE FROM sign_in WHERE ends_at <= $1;
 -- $1 now.
 DELETE FROM device WHERE ends_at <= $1;
 
--- name: tidy_done
--- $1 before when.
-DELETE FROM done WHERE done_at <= $1;
-
 -- name: refuse_devices_of
 -- $1 person: what they said yes to and was not fetched.
 DELETE FROM device WHERE approved_by = $1;

@@ -4,15 +4,6 @@
 -- The Owner, kept from others until the transaction ends.
 SELECT id FROM person WHERE is_owner FOR UPDATE;
 
--- name: keep_done
--- $1 person, $2 request id, $3 now, $4 what it asks for. No row: it was done already.
-INSERT INTO done (person_id, request_id, done_at, content) VALUES ($1, $2, $3, $4)
-ON CONFLICT DO NOTHING RETURNING true;
-
--- name: find_done
--- $1 person, $2 request id.
-SELECT content FROM done WHERE person_id = $1 AND request_id = $2;
-
 -- name: list_members
 SELECT id, github_id, login, name, is_owner, true, created_at
 FROM person WHERE standing = 'member' ORDER BY lower(login) LIMIT 5000;

@@ -156,9 +156,11 @@ static enum kndl_code finds(struct fixture *f, const char *person)
 
 static enum kndl_code decides(struct fixture *f, const char *person, bool yes)
 {
+    char request_id[KNDL_ID_SIZE];
     V1(DecideDeviceRequest) request = KNDL__REPO_ACCESS__V1__DECIDE_DEVICE_REQUEST__INIT;
 
-    request.request_id = (char *)"d";
+    kndl_id_new(request_id);
+    request.request_id = request_id;
     request.user_code = f->user_code;
     request.is_approved = yes;
     struct kndl_test_answer answer =

@@ -16,17 +16,9 @@ WHERE r.removed_at_ms = 0 AND ($1::text = '' OR r.id = $1::text)
 ORDER BY lower(r.name), r.id;
 
 -- name: register_runner
--- $1 new id, $2 name, $3 by whom, $4 request, $5 SHA-256 of its token. No row: that request was
--- made before.
-INSERT INTO sessions.runner
-    (id, name, registered_by, registered_at_ms, register_request, token_hash, is_away)
-VALUES ($1, $2, $3, sessions.now_ms(), $4, $5, true)
-ON CONFLICT (registered_by, register_request) WHERE register_request <> '' DO NOTHING
-RETURNING id;
-
--- name: find_registered
--- $1 by whom, $2 request. What was made by it.
-SELECT id, name FROM sessions.runner WHERE registered_by = $1 AND register_request = $2;
+-- $1 new id, $2 name, $3 by whom, $4 SHA-256 of its token.
+INSERT INTO sessions.runner (id, name, registered_by, registered_at_ms, token_hash, is_away)
+VALUES ($1, $2, $3, sessions.now_ms(), $4, true);
 
 -- name: find_runner_name
 -- $1 name, $2 Runner. Another Runner of that name.
@@ -34,20 +26,17 @@ SELECT id FROM sessions.runner WHERE lower(name) = lower($1::text) AND removed_a
 
 -- name: rename_runner
 -- $1 Runner, $2 name.
-UPDATE sessions.runner SET name = $2 WHERE id = $1 AND removed_at_ms = 0 RETURNING id;
+UPDATE sessions.runner SET name = $2 WHERE id = $1 AND removed_at_ms = 0;
 
 -- name: rotate_runner_token
--- $1 Runner, $2 SHA-256, $3 request. No row: there is no such Runner, or that request was made
--- before.
-UPDATE sessions.runner SET token_hash = $2, token_request = $3
-WHERE id = $1 AND removed_at_ms = 0 AND token_request <> $3 RETURNING id;
+-- $1 Runner, $2 SHA-256.
+UPDATE sessions.runner SET token_hash = $2 WHERE id = $1 AND removed_at_ms = 0;
 
 -- name: remove_runner
--- $1 Runner, $2 request. Its token's hash goes; a repeat finds it once more.
+-- $1 Runner. Its token's hash goes. No row changed: there is no such Runner.
 UPDATE sessions.runner
-SET removed_at_ms = CASE WHEN removed_at_ms = 0 THEN sessions.now_ms() ELSE removed_at_ms END,
-    token_hash = NULL, is_away = true, remove_request = $2
-WHERE id = $1 AND (removed_at_ms = 0 OR remove_request = $2) RETURNING id;
+SET removed_at_ms = sessions.now_ms(), token_hash = NULL, is_away = true
+WHERE id = $1 AND removed_at_ms = 0;
 
 -- name: find_runner_token
 -- $1 SHA-256. Whose RUNNER_TOKEN it is.

@@ -194,34 +194,34 @@ static void a_request_id_that_was_used_for_something_else_is_refused(void **stat
     char one[64];
 
     set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "u1", "used one"), KNDL_OK);
+    assert_int_equal(register_as(&f, "ada", "w1", "used one"), KNDL_OK);
     memcpy(one, f.id, sizeof one);
-    assert_int_equal(register_as(&f, "ada", "u2", "used two"), KNDL_OK);
+    assert_int_equal(register_as(&f, "ada", "w2", "used two"), KNDL_OK);
 
-    rename.request_id = (char *)"u3";
+    rename.request_id = (char *)"w3";
     rename.runner_id = one;
     rename.name = (char *)"used three";
     assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
     rename.name = (char *)"used four";
     assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
                      KNDL_INVALID_ARGUMENT);
-    rename.request_id = (char *)"u1";
+    rename.request_id = (char *)"w1";
     assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
                      KNDL_INVALID_ARGUMENT);
     assert_string_equal(shown(&f, one)->name, "used three");
 
-    rotate.request_id = (char *)"u4";
+    rotate.request_id = (char *)"w4";
     rotate.runner_id = one;
     assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
     rotate.runner_id = f.id;
     assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base),
                      KNDL_INVALID_ARGUMENT);
 
-    assert_int_equal(remove_as(&f, "ada", "u4", f.id), KNDL_INVALID_ARGUMENT);
-    assert_int_equal(remove_as(&f, "ada", "u5", one), KNDL_OK);
-    assert_int_equal(remove_as(&f, "ada", "u5", one), KNDL_OK);
-    assert_int_equal(remove_as(&f, "ada", "u6", one), KNDL_NOT_FOUND);
-    assert_int_equal(remove_as(&f, "ada", "u5", f.id), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(remove_as(&f, "ada", "w4", f.id), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(remove_as(&f, "ada", "w5", one), KNDL_OK);
+    assert_int_equal(remove_as(&f, "ada", "w5", one), KNDL_OK);
+    assert_int_equal(remove_as(&f, "ada", "w6", one), KNDL_NOT_FOUND);
+    assert_int_equal(remove_as(&f, "ada", "w5", f.id), KNDL_INVALID_ARGUMENT);
     assert_non_null(shown(&f, f.id));
     kndl_test_done(&f.answer);
 }
