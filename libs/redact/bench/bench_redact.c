@@ -1,17 +1,19 @@
 /*
- * bench_redact [MiB]: how fast the engine is, beside memcpy in the same run.
+ * bench_redact [MiB [PART]]: how fast the engine is, beside memcpy in the same run.
  *
  * Prints, for each corpus (build log, log with a value each 4 KiB, terminal, JSON tool output),
  * each number of values and each size of pieces: MB/s of thread CPU time, the ratio to memcpy, the
  * ratio that a prototype of the algorithm reached (the bar; it has none for 1 value), and whether
  * the bar is met. Then hostile texts in 4 KiB pieces (over 100 MB/s), the time to make a set, its
- * memory, and what an idle stream costs (under 256 bytes).
+ * memory, and what an idle stream costs (under 256 bytes). PART is a corpus's name, as printed,
+ * `hostile` or `sets`: this alone.
  *
  * memcpy and the engine take turns, and each MiB of a text counts with its best of RUNS turns, for
  * both alike: what else runs on the machine then tells the least.
  */
 
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +120,10 @@ static double bar_ratio(enum corpus_kind kind, size_t values, int piece)
     return values == 1 ? 0 : speeds[piece] / bar->memcpy_speed[piece];
 }
 
+static const char *const names[CORPUS_COUNT] = {"log", "log with values", "terminal", "JSON"};
+
 static int bench_corpus(struct corpora *corpora, enum corpus_kind kind, struct kndl_buf *out)
 {
-    static const char *const names[] = {"log", "log with values", "terminal", "JSON"};
     static const size_t counts[] = {1, 20, 300};
     int missed = 0;
 
@@ -159,6 +162,7 @@ static int bench_hostile(const struct corpus_values *all, struct kndl_buf *out)
     struct kndl_redact_set *set = NULL;
     int missed = 0;
 
+    printf("\nhostile texts, 300 values, 4 KiB pieces (at least 100 MB/s)\n");
     if (kndl_redact_set_new(all->values, 300, &set, NULL) < 0)
         abort();
     for (unsigned kind = 0; kind < HOSTILE_COUNT; kind++) {
@@ -222,11 +226,18 @@ static void bench_idle(const struct corpus_values *all)
     free(streams);
 }
 
+/* Is all wanted, or this part? */
+static bool is_wanted(const char *part, const char *name)
+{
+    return part == NULL || strcmp(part, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct corpora *corpora = kndl_new0(struct corpora);
     const struct corpus_values *all = &corpora->values;
     size_t mib = argc > 1 ? strtoul(argv[1], NULL, 10) : 32;
+    const char *part = argc > 2 ? argv[2] : NULL;
     struct kndl_buf out = {0};
     int missed = 0;
 
@@ -234,13 +245,17 @@ int main(int argc, char **argv)
     memset(kndl_buf_reserve(&out, mib << 21), 0, mib << 21); /* no page fault is measured */
     printf("%-16s %4s %6s %8s %8s %7s %7s\n", "corpus", "vals", "piece", "memcpy", "MB/s", "ratio",
            "bar");
-    for (unsigned kind = 0; kind < CORPUS_COUNT; kind++)
-        missed += bench_corpus(corpora, kind, &out);
-    printf("\nhostile texts, 300 values, 4 KiB pieces (at least 100 MB/s)\n");
-    missed += bench_hostile(all, &out);
-    printf("\n");
-    bench_sets(all);
-    bench_idle(all);
+    for (unsigned kind = 0; kind < CORPUS_COUNT; kind++) {
+        if (is_wanted(part, names[kind]))
+            missed += bench_corpus(corpora, kind, &out);
+    }
+    if (is_wanted(part, "hostile"))
+        missed += bench_hostile(all, &out);
+    if (is_wanted(part, "sets")) {
+        printf("\n");
+        bench_sets(all);
+        bench_idle(all);
+    }
     printf("\n%d missed\n", missed);
     kndl_buf_done(&out);
     corpora_done(corpora);
