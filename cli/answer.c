@@ -1,6 +1,5 @@
 /* kndl answer: answers an Open question. */
 
-#include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "session_id.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
@@ -9,18 +8,16 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(AnswerQuestionRequest) request = KNDL__SESSIONS__V1__ANSWER_QUESTION_REQUEST__INIT;
     V1(AnswerQuestionResponse) *response;
-    char session_id[KNDL_ID_SIZE], request_id[KNDL_ID_SIZE];
+    char session_id[KNDL_ID_SIZE];
 
     if (session_id_read(cli, args->rest[0], session_id, err) < 0)
         return -1;
-    kndl_id_new(request_id);
     request.session_id = session_id;
-    request.request_id = request_id;
     request.question_id = (char *)args->rest[1];
     request.answers = (char **)&args->rest[2];
     request.n_answers = args->count - 2;
-    return CLIENT_CALL(V1, AnswerQuestion, kndl__sessions__v1__sessions_service__descriptor, cli,
-                       &request, &response, err);
+    return CLIENT_CHANGE(V1, AnswerQuestion, kndl__sessions__v1__sessions_service__descriptor, cli,
+                         &request, &response, err);
 }
 
 const struct verb verb_answer = {

@@ -1,6 +1,5 @@
 /* kndl cancel: takes back a prompt that still waits. */
 
-#include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "session_id.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
@@ -9,15 +8,14 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(CancelPromptRequest) request = KNDL__SESSIONS__V1__CANCEL_PROMPT_REQUEST__INIT;
     V1(CancelPromptResponse) *response;
-    struct session_ids ids;
+    char session_id[KNDL_ID_SIZE];
 
-    if (session_ids_read(cli, args, &ids, err) < 0)
+    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
         return -1;
-    request.session_id = ids.session;
-    request.request_id = ids.request;
+    request.session_id = session_id;
     request.prompt_id = (char *)args->rest[1];
-    return CLIENT_CALL(V1, CancelPrompt, kndl__sessions__v1__sessions_service__descriptor, cli,
-                       &request, &response, err);
+    return CLIENT_CHANGE(V1, CancelPrompt, kndl__sessions__v1__sessions_service__descriptor, cli,
+                         &request, &response, err);
 }
 
 const struct verb verb_cancel = {

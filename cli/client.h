@@ -12,6 +12,7 @@
 #include "kndl/arena.h"
 #include "kndl/buf.h"
 #include "kndl/error.h"
+#include "kndl/id.h"
 
 struct client;
 
@@ -43,6 +44,17 @@ int client_call(struct client *client, const ProtobufCServiceDescriptor *service
         package(Method##Response) **response_ = (ret_response);                                    \
         client_call((cli)->client, &(descriptor), #Method, &request_->base, 0, (cli)->arena,       \
                     (ProtobufCMessage **)response_, err);                                          \
+    })
+
+/* The same for what changes something: it goes with a request id of its own. */
+#define CLIENT_CHANGE(package, Method, descriptor, cli, request, ret_response, err)                \
+    ({                                                                                             \
+        char request_id_[KNDL_ID_SIZE];                                                            \
+        kndl_id_new(request_id_);                                                                  \
+        (request)->request_id = request_id_;                                                       \
+        int result_ = CLIENT_CALL(package, Method, descriptor, cli, request, ret_response, err);   \
+        (request)->request_id = (char *)"";                                                        \
+        result_;                                                                                   \
     })
 
 /* Posts JSON to a route of the gateway's own, without a token; the answer's body into `out`. */

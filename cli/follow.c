@@ -11,7 +11,14 @@
 #define V1(name) Kndl__Sessions__V1__##name
 #define EVENT(name) Kndl__Event__V1__##name
 
-enum { PAGE_COUNT = 200, ANSWER_MS = 15000, AWAY_MS_MAX = 60000, PAUSE_MS = 500, WAIT_MS = 10000 };
+enum {
+    PAGE_COUNT = 200,
+    ANSWER_MS = 15000,
+    AWAY_MS_MAX = 60000,
+    PAUSE_MS = 500,
+    WAIT_MS = 10000,
+    LONG_WAIT_MS = 25000,
+};
 
 void follow_open(struct follow *follow, struct cli *cli, const char *session_id, int64_t after_seq)
 {
@@ -70,6 +77,19 @@ int follow_next(struct follow *follow, int wait_ms, const V1(ListEventsResponse)
     if (page->n_events > 0)
         follow->after_seq = page->events[page->n_events - 1]->seq;
     *ret_page = page;
+    return 0;
+}
+
+int follow_write(struct follow *follow, bool goes_on, bool json, struct kndl_error *err)
+{
+    const V1(ListEventsResponse) *page;
+
+    do {
+        if (follow_next(follow, goes_on ? LONG_WAIT_MS : 0, &page, err) < 0)
+            return -1;
+        for (size_t i = 0; i < page->n_events; i++)
+            transcript_write(&follow->cli->screen, page->events[i], json);
+    } while (goes_on || page->has_more);
     return 0;
 }
 

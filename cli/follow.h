@@ -28,6 +28,12 @@ int follow_next(struct follow *follow, int wait_ms,
                 const Kndl__Sessions__V1__ListEventsResponse **ret_page, struct kndl_error *err);
 
 /*
+ * Writes Events from here on, page by page: those that there are, and with goes_on those that come,
+ * until Ctrl-C.
+ */
+int follow_write(struct follow *follow, bool goes_on, bool json, struct kndl_error *err);
+
+/*
  * Writes Events until the Turn that this prompt starts has ended. Fails with KNDL_UNKNOWN and a
  * sentence if it ended otherwise than with an answer, was refused or cancelled, or the Session
  * Failed. prompt_id NULL: until the Session is Active.

@@ -28,15 +28,12 @@ static int invite(struct cli *cli, const struct args *args, struct kndl_error *e
 {
     V1(InviteMemberRequest) request = KNDL__REPO_ACCESS__V1__INVITE_MEMBER_REQUEST__INIT;
     V1(InviteMemberResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     if (check_login(args->rest[0], err) < 0 || confirm(cli, PURPOSE(CHANGE_MEMBERS), err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.login = (char *)args->rest[0];
-    if (CLIENT_CALL(V1, InviteMember, kndl__repo_access__v1__repo_access_service__descriptor, cli,
-                    &request, &response, err) < 0)
+    if (CLIENT_CHANGE(V1, InviteMember, kndl__repo_access__v1__repo_access_service__descriptor, cli,
+                      &request, &response, err) < 0)
         return -1;
     if (args_has(args, "json")) {
         print_json(&cli->screen, &response->base);
@@ -84,7 +81,6 @@ static int revoke(struct cli *cli, const char *login, struct kndl_error *err)
     V1(RevokeInviteRequest) request = KNDL__REPO_ACCESS__V1__REVOKE_INVITE_REQUEST__INIT;
     V1(RevokeInviteResponse) *response;
     V1(ListInvitesResponse) *invites;
-    char request_id[KNDL_ID_SIZE];
 
     if (check_login(login, err) < 0 || confirm(cli, PURPOSE(CHANGE_MEMBERS), err) < 0 ||
         ask_invites(cli, &invites, err) < 0)
@@ -92,11 +88,10 @@ static int revoke(struct cli *cli, const char *login, struct kndl_error *err)
     for (size_t i = 0; i < invites->n_invites; i++) {
         if (strcasecmp(invites->invites[i]->login, login[0] == '@' ? login + 1 : login) != 0)
             continue;
-        kndl_id_new(request_id);
-        request.request_id = request_id;
         request.invite_id = invites->invites[i]->id;
-        return CLIENT_CALL(V1, RevokeInvite, kndl__repo_access__v1__repo_access_service__descriptor,
-                           cli, &request, &response, err);
+        return CLIENT_CHANGE(V1, RevokeInvite,
+                             kndl__repo_access__v1__repo_access_service__descriptor, cli, &request,
+                             &response, err);
     }
     return kndl_fail(err, KNDL_NOT_FOUND, "no Invite is open for %.60s; kndl invites lists them",
                      login);

@@ -8,9 +8,9 @@
 #include "verb.h"
 
 static const struct arg_option options[] = {
-    {"dev", "LOGIN", "by a GitHub login alone, at a Hub on this machine that allows it"},
-    {"url", "URL", "the Hub's address; the one of the last login otherwise"},
-    {NULL, NULL, NULL},
+    {"dev", 0, "LOGIN", "by a GitHub login alone, at a Hub on this machine that allows it"},
+    {"url", 0, "URL", "the Hub's address; the one of the last login otherwise"},
+    {NULL, 0, NULL, NULL},
 };
 
 static void make_request(const char *login, struct kndl_buf *out)

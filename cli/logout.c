@@ -10,17 +10,14 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(SignOutRequest) request = KNDL__REPO_ACCESS__V1__SIGN_OUT_REQUEST__INIT;
     V1(SignOutResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     (void)args;
     if (cli->config.token.size == 0)
         return 0;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     /* A token that is not good any more is as gone as it can be. */
     struct kndl_error cause = {0};
-    if (CLIENT_CALL(V1, SignOut, kndl__repo_access__v1__repo_access_service__descriptor, cli,
-                    &request, &response, &cause) < 0 &&
+    if (CLIENT_CHANGE(V1, SignOut, kndl__repo_access__v1__repo_access_service__descriptor, cli,
+                      &request, &response, &cause) < 0 &&
         cause.code != KNDL_UNAUTHENTICATED)
         return kndl_fail(err, cause.code, "%s", cause.message);
     kndl_secret_done(&cli->config.token);

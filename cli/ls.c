@@ -6,9 +6,9 @@
 #define V1(name) Kndl__Sessions__V1__##name
 
 static const struct arg_option options[] = {
-    {"mine", NULL, "only those that you started"},
-    {"json", NULL, "for programs: one Session a line"},
-    {NULL, NULL, NULL},
+    {"mine", 0, NULL, "only those that you started"},
+    {"json", 0, NULL, "for programs: one Session a line"},
+    {NULL, 0, NULL, NULL},
 };
 
 enum { SHOWN_COUNT = 200 };

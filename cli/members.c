@@ -50,7 +50,6 @@ static int remove_member(struct cli *cli, const char *login, struct kndl_error *
     V1(RemoveMemberRequest) request = KNDL__REPO_ACCESS__V1__REMOVE_MEMBER_REQUEST__INIT;
     V1(RemoveMemberResponse) *response;
     V1(ListMembersResponse) *members;
-    char request_id[KNDL_ID_SIZE];
 
     if (confirm(cli, PURPOSE(CHANGE_MEMBERS), err) < 0 || ask_members(cli, &members, err) < 0)
         return -1;
@@ -59,11 +58,10 @@ static int remove_member(struct cli *cli, const char *login, struct kndl_error *
 
         if (person == NULL || strcasecmp(person->login, login) != 0)
             continue;
-        kndl_id_new(request_id);
-        request.request_id = request_id;
         request.person_id = person->id;
-        return CLIENT_CALL(V1, RemoveMember, kndl__repo_access__v1__repo_access_service__descriptor,
-                           cli, &request, &response, err);
+        return CLIENT_CHANGE(V1, RemoveMember,
+                             kndl__repo_access__v1__repo_access_service__descriptor, cli, &request,
+                             &response, err);
     }
     return kndl_fail(err, KNDL_NOT_FOUND, "no Member has the login %.60s; kndl members lists them",
                      login);

@@ -12,30 +12,27 @@
 #define V1(name) Kndl__Sessions__V1__##name
 
 static const struct arg_option options[] = {
-    {"prompt", "TEXT", "the first prompt; - reads it from standard input"},
-    {"model", "MODEL", "Claude's model; Claude Code's own default otherwise"},
-    {"effort", "EFFORT", "low, medium, high, xhigh or max"},
-    {"wait", NULL, "show what happens until the prompt's Turn has ended"},
-    {"json", NULL, "for programs: the Session first, then Events, one a line"},
-    {NULL, NULL, NULL},
+    {"prompt", 0, "TEXT", "the first prompt; - reads it from standard input"},
+    {"model", 0, "MODEL", "Claude's model; Claude Code's own default otherwise"},
+    {"effort", 0, "EFFORT", "low, medium, high, xhigh or max"},
+    {"wait", 0, NULL, "show what happens until the prompt's Turn has ended"},
+    {"json", 0, NULL, "for programs: the Session first, then Events, one a line"},
+    {NULL, 0, NULL, NULL},
 };
 
 static int create(struct cli *cli, const struct args *args, const char *prompt,
                   V1(CreateSessionResponse) **ret_response, struct kndl_error *err)
 {
     V1(CreateSessionRequest) request = KNDL__SESSIONS__V1__CREATE_SESSION_REQUEST__INIT;
-    char request_id[KNDL_ID_SIZE];
 
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.repo_name = (char *)args->rest[0];
     request.prompt = (char *)prompt;
     if (args_has(args, "model"))
         request.model = (char *)args_get(args, "model");
     if (args_has(args, "effort"))
         request.effort = (char *)args_get(args, "effort");
-    if (CLIENT_CALL(V1, CreateSession, kndl__sessions__v1__sessions_service__descriptor, cli,
-                    &request, ret_response, err) < 0)
+    if (CLIENT_CHANGE(V1, CreateSession, kndl__sessions__v1__sessions_service__descriptor, cli,
+                      &request, ret_response, err) < 0)
         return -1;
     if ((*ret_response)->session == NULL)
         return client_misread(err);

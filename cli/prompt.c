@@ -9,38 +9,20 @@
 #define V1(name) Kndl__Sessions__V1__##name
 
 static const struct arg_option options[] = {
-    {"wait", NULL, "show what happens until the prompt's Turn has ended"},
-    {"json", NULL, "for programs: the prompt, then Events, one a line"},
-    {NULL, NULL, NULL},
+    {"wait", 0, NULL, "show what happens until the prompt's Turn has ended"},
+    {"json", 0, NULL, "for programs: the prompt, then Events, one a line"},
+    {NULL, 0, NULL, NULL},
 };
-
-/* The newest Event before the prompt, from which on --wait reads. */
-static int find_last_seq(struct cli *cli, const char *session_id, int64_t *ret_seq,
-                         struct kndl_error *err)
-{
-    V1(GetSessionRequest) request = KNDL__SESSIONS__V1__GET_SESSION_REQUEST__INIT;
-    V1(GetSessionResponse) *response;
-
-    request.session_id = (char *)session_id;
-    if (CLIENT_CALL(V1, GetSession, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
-                    &response, err) < 0)
-        return -1;
-    *ret_seq = response->session == NULL ? 0 : response->session->last_seq;
-    return 0;
-}
 
 static int send(struct cli *cli, const char *session_id, const char *text,
                 V1(SendPromptResponse) **ret_response, struct kndl_error *err)
 {
     V1(SendPromptRequest) request = KNDL__SESSIONS__V1__SEND_PROMPT_REQUEST__INIT;
-    char request_id[KNDL_ID_SIZE];
 
-    kndl_id_new(request_id);
     request.session_id = (char *)session_id;
-    request.request_id = request_id;
     request.text = (char *)text;
-    if (CLIENT_CALL(V1, SendPrompt, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
-                    ret_response, err) < 0)
+    if (CLIENT_CHANGE(V1, SendPrompt, kndl__sessions__v1__sessions_service__descriptor, cli,
+                      &request, ret_response, err) < 0)
         return -1;
     if ((*ret_response)->prompt == NULL)
         return client_misread(err);
@@ -54,11 +36,11 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     V1(SendPromptResponse) *response;
     char session_id[KNDL_ID_SIZE];
     struct follow follow;
-    int64_t last_seq = 0;
+    V1(GetSessionResponse) *before = NULL;
 
     if (prompt_text_read(args->rest[1], &text, err) < 0 ||
         session_id_read(cli, args->rest[0], session_id, err) < 0 ||
-        (wait && find_last_seq(cli, session_id, &last_seq, err) < 0) ||
+        (wait && session_look(cli, session_id, &before, err) < 0) ||
         send(cli, session_id, kndl_buf_text(&text), &response, err) < 0)
         return -1;
     if (json)
@@ -69,7 +51,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return 0;
     }
 
-    follow_open(&follow, cli, session_id, last_seq);
+    follow_open(&follow, cli, session_id, before->session->last_seq);
     int result = follow_until_done(&follow, response->prompt->id, json, err);
     follow_close(&follow);
     return result;

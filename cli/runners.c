@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "confirm.h"
-#include "kndl/id.h"
 #include "kndl/sessions/v1/runners_service.pb-c.h"
 #include "verb.h"
 
@@ -104,12 +103,24 @@ static int ask_yes(struct cli *cli, struct kndl_error *err)
     return confirm(cli, KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_RUNNERS, err);
 }
 
-/* A RUNNER_TOKEN, this once. */
-static void print_token(struct cli *cli, const char *name, const char *token)
+/* What every change of one that is there begins with. */
+static int find_and_ask(struct cli *cli, const char *name, char **ret_id, struct kndl_error *err)
 {
+    return find(cli, name, ret_id, err) < 0 ? -1 : ask_yes(cli, err);
+}
+
+/* A RUNNER_TOKEN, this once; in JSON all of the answer. */
+static int hand_out(struct cli *cli, bool json, const ProtobufCMessage *answer, const char *name,
+                    const char *token)
+{
+    if (json) {
+        print_json(&cli->screen, answer);
+        return 0;
+    }
     fprintf(cli->screen.out, "The token of %.64s, for its RUNNER_TOKEN_FILE, shown this once:\n",
             name);
     screen_text(&cli->screen, "    ", token);
+    return 0;
 }
 
 /* ---- what one does to them; `words` are what follows ---- */
@@ -118,20 +129,12 @@ static int add(struct cli *cli, const char *const *words, bool json, struct kndl
 {
     V1(RegisterRunnerRequest) request = KNDL__SESSIONS__V1__REGISTER_RUNNER_REQUEST__INIT;
     V1(RegisterRunnerResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
-    if (ask_yes(cli, err) < 0)
-        return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.name = (char *)words[0];
-    if (CLIENT_CALL(V1, RegisterRunner, SERVICE, cli, &request, &response, err) < 0)
+    if (ask_yes(cli, err) < 0 ||
+        CLIENT_CHANGE(V1, RegisterRunner, SERVICE, cli, &request, &response, err) < 0)
         return -1;
-    if (json)
-        print_json(&cli->screen, &response->base);
-    else
-        print_token(cli, words[0], response->token);
-    return 0;
+    return hand_out(cli, json, &response->base, words[0], response->token);
 }
 
 static int rename_runner(struct cli *cli, const char *const *words, bool json,
@@ -139,14 +142,10 @@ static int rename_runner(struct cli *cli, const char *const *words, bool json,
 {
     V1(RenameRunnerRequest) request = KNDL__SESSIONS__V1__RENAME_RUNNER_REQUEST__INIT;
     V1(RenameRunnerResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
-    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
-        return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.name = (char *)words[1];
-    if (CLIENT_CALL(V1, RenameRunner, SERVICE, cli, &request, &response, err) < 0)
+    if (find_and_ask(cli, words[0], &request.runner_id, err) < 0 ||
+        CLIENT_CHANGE(V1, RenameRunner, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     if (json)
         print_json(&cli->screen, &response->base);
@@ -157,19 +156,11 @@ static int rotate(struct cli *cli, const char *const *words, bool json, struct k
 {
     V1(RotateRunnerTokenRequest) request = KNDL__SESSIONS__V1__ROTATE_RUNNER_TOKEN_REQUEST__INIT;
     V1(RotateRunnerTokenResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
-    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
+    if (find_and_ask(cli, words[0], &request.runner_id, err) < 0 ||
+        CLIENT_CHANGE(V1, RotateRunnerToken, SERVICE, cli, &request, &response, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
-    if (CLIENT_CALL(V1, RotateRunnerToken, SERVICE, cli, &request, &response, err) < 0)
-        return -1;
-    if (json)
-        print_json(&cli->screen, &response->base);
-    else
-        print_token(cli, words[0], response->token);
-    return 0;
+    return hand_out(cli, json, &response->base, words[0], response->token);
 }
 
 static int remove_runner(struct cli *cli, const char *const *words, bool json,
@@ -177,14 +168,11 @@ static int remove_runner(struct cli *cli, const char *const *words, bool json,
 {
     V1(RemoveRunnerRequest) request = KNDL__SESSIONS__V1__REMOVE_RUNNER_REQUEST__INIT;
     V1(RemoveRunnerResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     (void)json;
-    if (find(cli, words[0], &request.runner_id, err) < 0 || ask_yes(cli, err) < 0)
+    if (find_and_ask(cli, words[0], &request.runner_id, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
-    return CLIENT_CALL(V1, RemoveRunner, SERVICE, cli, &request, &response, err);
+    return CLIENT_CHANGE(V1, RemoveRunner, SERVICE, cli, &request, &response, err);
 }
 
 static const struct {

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "kndl/sessions/v1/sessions_service.pb-c.h"
-
 #define V1(name) Kndl__Sessions__V1__##name
 
 enum { PAGE_COUNT = 200, PAGES_MAX = 50 };
@@ -66,11 +64,14 @@ int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE]
     return 0;
 }
 
-int session_ids_read(struct cli *cli, const struct args *args, struct session_ids *ret_ids,
-                     struct kndl_error *err)
+int session_look(struct cli *cli, const char *session_id, V1(GetSessionResponse) **ret_view,
+                 struct kndl_error *err)
 {
-    if (session_id_read(cli, args->rest[0], ret_ids->session, err) < 0)
+    V1(GetSessionRequest) request = KNDL__SESSIONS__V1__GET_SESSION_REQUEST__INIT;
+
+    request.session_id = (char *)session_id;
+    if (CLIENT_CALL(V1, GetSession, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
+                    ret_view, err) < 0)
         return -1;
-    kndl_id_new(ret_ids->request);
-    return 0;
+    return (*ret_view)->session == NULL ? client_misread(err) : 0;
 }

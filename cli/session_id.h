@@ -1,8 +1,9 @@
 #pragma once
 
-/* Which Session a person means. */
+/* Which Session a person means, and how it is. */
 
 #include "kndl/id.h"
+#include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "verb.h"
 
 /*
@@ -12,12 +13,6 @@
 int session_id_read(struct cli *cli, const char *text, char ret_id[KNDL_ID_SIZE],
                     struct kndl_error *err);
 
-/* What every command to a Session carries: which one, and a request id of its own. */
-struct session_ids {
-    char session[KNDL_ID_SIZE];
-    char request[KNDL_ID_SIZE];
-};
-
-/* Reads the first word as session_id_read() does, and makes the request id. */
-int session_ids_read(struct cli *cli, const struct args *args, struct session_ids *ret_ids,
-                     struct kndl_error *err);
+/* The Session as it is now; lives as long as the command. */
+int session_look(struct cli *cli, const char *session_id,
+                 Kndl__Sessions__V1__GetSessionResponse **ret_view, struct kndl_error *err);

@@ -40,18 +40,12 @@ static void write_older_variables(struct cli *cli, const V1(Session) *session)
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
-    V1(GetSessionRequest) request = KNDL__SESSIONS__V1__GET_SESSION_REQUEST__INIT;
     V1(GetSessionResponse) *response;
     char session_id[KNDL_ID_SIZE];
 
-    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
+    if (session_id_read(cli, args->rest[0], session_id, err) < 0 ||
+        session_look(cli, session_id, &response, err) < 0)
         return -1;
-    request.session_id = session_id;
-    if (CLIENT_CALL(V1, GetSession, kndl__sessions__v1__sessions_service__descriptor, cli, &request,
-                    &response, err) < 0)
-        return -1;
-    if (response->session == NULL)
-        return client_misread(err);
     if (args_has(args, "json")) {
         print_json(&cli->screen, &response->base);
     } else {

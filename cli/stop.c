@@ -1,6 +1,5 @@
 /* kndl stop: stops the Turn that runs. */
 
-#include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "session_id.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
@@ -9,14 +8,13 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     V1(StopTurnRequest) request = KNDL__SESSIONS__V1__STOP_TURN_REQUEST__INIT;
     V1(StopTurnResponse) *response;
-    struct session_ids ids;
+    char session_id[KNDL_ID_SIZE];
 
-    if (session_ids_read(cli, args, &ids, err) < 0)
+    if (session_id_read(cli, args->rest[0], session_id, err) < 0)
         return -1;
-    request.session_id = ids.session;
-    request.request_id = ids.request;
-    return CLIENT_CALL(V1, StopTurn, kndl__sessions__v1__sessions_service__descriptor, cli,
-                       &request, &response, err);
+    request.session_id = session_id;
+    return CLIENT_CHANGE(V1, StopTurn, kndl__sessions__v1__sessions_service__descriptor, cli,
+                         &request, &response, err);
 }
 
 const struct verb verb_stop = {

@@ -38,7 +38,6 @@ static int set(struct cli *cli, struct kndl_error *err)
     V1(SetSetupTokenRequest) request = KNDL__SECRETS__V1__SET_SETUP_TOKEN_REQUEST__INIT;
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret text = {0};
     V1(SetSetupTokenResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     if (secret_input_read("Setup token (claude setup-token prints it)", TOKEN_BYTES_MAX, &text,
                           err) < 0)
@@ -48,11 +47,9 @@ static int set(struct cli *cli, struct kndl_error *err)
                          "standard input holds no setup token; claude setup-token prints one");
     if (confirm(cli, PURPOSE, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.token = (char *)text.data;
-    if (CLIENT_CALL(V1, SetSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
-                    &request, &response, err) < 0)
+    if (CLIENT_CHANGE(V1, SetSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                      &request, &response, err) < 0)
         return -1;
     if (response->setup_token != NULL)
         write_token(&cli->screen, response->setup_token);
@@ -81,14 +78,11 @@ static int remove_token(struct cli *cli, struct kndl_error *err)
 {
     V1(RemoveSetupTokenRequest) request = KNDL__SECRETS__V1__REMOVE_SETUP_TOKEN_REQUEST__INIT;
     V1(RemoveSetupTokenResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     if (confirm(cli, PURPOSE, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
-    return CLIENT_CALL(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
-                       &request, &response, err);
+    return CLIENT_CHANGE(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                         &request, &response, err);
 }
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)

@@ -124,7 +124,6 @@ static int send_variables(struct cli *cli, const char *repo, const struct dotenv
     V1(NewVariable) news[VARIABLES_MAX];
     V1(NewVariable) *list_of[VARIABLES_MAX];
     V1(SetVariablesResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
     for (size_t i = 0; i < count; i++) {
         news[i] = (V1(NewVariable))KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
@@ -134,12 +133,10 @@ static int send_variables(struct cli *cli, const char *repo, const struct dotenv
         news[i].at_build = args_has(args, "build");
         list_of[i] = &news[i];
     }
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.variables = list_of;
     request.n_variables = count;
     if (find_repo(cli, repo, &request.repo_id, err) < 0 ||
-        CLIENT_CALL(V1, SetVariables, SERVICE, cli, &request, &response, err) < 0)
+        CLIENT_CHANGE(V1, SetVariables, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     write_warnings(response->warnings, response->n_warnings);
     for (size_t i = 0; i < response->n_variables; i++)
@@ -178,13 +175,10 @@ static int remove_variable(struct cli *cli, const char *repo, const char *name,
 {
     V1(RemoveVariableRequest) request = KNDL__SECRETS__V1__REMOVE_VARIABLE_REQUEST__INIT;
     V1(RemoveVariableResponse) *response;
-    char request_id[KNDL_ID_SIZE];
 
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.name = (char *)name;
     if (find_repo(cli, repo, &request.repo_id, err) < 0 ||
-        CLIENT_CALL(V1, RemoveVariable, SERVICE, cli, &request, &response, err) < 0)
+        CLIENT_CHANGE(V1, RemoveVariable, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     if (!response->removed)
         return kndl_fail(err, KNDL_NOT_FOUND,
@@ -262,7 +256,6 @@ static int set_shared(struct cli *cli, const char *name, const struct args *args
     V1(NewVariable) new = KNDL__SECRETS__V1__NEW_VARIABLE__INIT;
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
     V1(SetSharedVariableResponse) *response;
-    char request_id[KNDL_ID_SIZE];
     const char *id;
 
     if (secret_input_read("Value", VALUE_BYTES_MAX, &value, err) < 0 ||
@@ -272,11 +265,9 @@ static int set_shared(struct cli *cli, const char *name, const struct args *args
     new.value = (char *)value.data;
     new.sensitive = args_has(args, "sensitive");
     new.at_build = args_has(args, "build");
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.shared_id = (char *)id;
     request.variable = &new;
-    if (CLIENT_CALL(V1, SetSharedVariable, SERVICE, cli, &request, &response, err) < 0)
+    if (CLIENT_CHANGE(V1, SetSharedVariable, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     write_warnings(response->warnings, response->n_warnings);
     if (response->variable != NULL)
@@ -289,15 +280,12 @@ static int remove_shared(struct cli *cli, const char *name, struct kndl_error *e
     V1(RemoveSharedVariableRequest)
     request = KNDL__SECRETS__V1__REMOVE_SHARED_VARIABLE_REQUEST__INIT;
     V1(RemoveSharedVariableResponse) *response;
-    char request_id[KNDL_ID_SIZE];
     const char *id;
 
     if (need_shared(cli, name, &id, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.shared_id = (char *)id;
-    return CLIENT_CALL(V1, RemoveSharedVariable, SERVICE, cli, &request, &response, err);
+    return CLIENT_CHANGE(V1, RemoveSharedVariable, SERVICE, cli, &request, &response, err);
 }
 
 static int link_shared(struct cli *cli, const char *repo, const char *name, bool linked,
@@ -305,16 +293,13 @@ static int link_shared(struct cli *cli, const char *repo, const char *name, bool
 {
     V1(LinkSharedVariableRequest) request = KNDL__SECRETS__V1__LINK_SHARED_VARIABLE_REQUEST__INIT;
     V1(LinkSharedVariableResponse) *response;
-    char request_id[KNDL_ID_SIZE];
     const char *id;
 
     if (need_shared(cli, name, &id, err) < 0 || find_repo(cli, repo, &request.repo_id, err) < 0)
         return -1;
-    kndl_id_new(request_id);
-    request.request_id = request_id;
     request.shared_id = (char *)id;
     request.linked = linked;
-    return CLIENT_CALL(V1, LinkSharedVariable, SERVICE, cli, &request, &response, err);
+    return CLIENT_CHANGE(V1, LinkSharedVariable, SERVICE, cli, &request, &response, err);
 }
 
 /* ----------------------------------------------------------------------------------- verb */
@@ -358,10 +343,10 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 }
 
 static const struct arg_option options[] = {
-    {"sensitive", NULL, "masked in Sessions, and never shown again"},
-    {"build", NULL, "available at build, too"},
-    {"json", NULL, "protobuf's JSON, one a line"},
-    {NULL, NULL, NULL},
+    {"sensitive", 0, NULL, "masked in Sessions, and never shown again"},
+    {"build", 0, NULL, "available at build, too"},
+    {"json", 0, NULL, "protobuf's JSON, one a line"},
+    {NULL, 0, NULL, NULL},
 };
 
 const struct verb verb_vars = {

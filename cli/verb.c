@@ -6,11 +6,11 @@
 #include "kndl/json.h"
 #include "kndl/mem.h"
 
-const struct arg_option no_options[] = {{NULL, NULL, NULL}};
+const struct arg_option no_options[] = {{NULL, 0, NULL, NULL}};
 
 const struct arg_option json_option[] = {
-    {"json", NULL, "for programs: protobuf's JSON, one message a line"},
-    {NULL, NULL, NULL},
+    {"json", 0, NULL, "for programs: protobuf's JSON, one message a line"},
+    {NULL, 0, NULL, NULL},
 };
 
 int verb_misused(const struct verb *verb, struct kndl_error *err)

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What a verb of the command line is. One verb, one file; all are in main.c's table. */
+/* What a verb of the command line is. One verb, one file; all are in command.c's table. */
 
 #include <stddef.h>
 
@@ -31,11 +31,13 @@ struct verb {
 };
 
 extern const struct verb verb_answer;
+extern const struct verb verb_attach;
 extern const struct verb verb_cancel;
 extern const struct verb verb_events;
 extern const struct verb verb_invite;
 extern const struct verb verb_invites;
 extern const struct verb verb_login;
+extern const struct verb verb_logs;
 extern const struct verb verb_logout;
 extern const struct verb verb_ls;
 extern const struct verb verb_members;

@@ -239,6 +239,112 @@ static void events_are_read_page_by_page(void **state)
     protobuf_c_message_free_unpacked(&request->base, NULL);
 }
 
+/* CL-02: the last so many, since Events are numbered without gaps. */
+static void cl_02_logs_shows_the_last_events_and_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    V1(GetSessionResponse) got = KNDL__SESSIONS__V1__GET_SESSION_RESPONSE__INIT;
+
+    f->session.last_seq = 7;
+    got.session = &f->session;
+    hub_will_answer(&f->hub, "/GetSession", &got.base);
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    hub_will_fail(&f->hub, "/ListEvents", 404,
+                  "{\"code\":\"not_found\",\"message\":\"it is gone\"}");
+    assert_int_equal(RUN(f, &verb_logs, SESSION, "-f", "-n", "3"), -1);
+    assert_string_equal(f->text, "Hello.\n-- done\n");
+    assert_string_equal(f->err.message, "it is gone");
+
+    V1(ListEventsRequest) *request =
+        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 4);
+    assert_true(request->wait_ms > 0);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+    request = asked(f, 2, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 7);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void logs_begins_at_the_beginning_and_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    assert_int_equal(RUN(f, &verb_logs, SESSION), 0);
+    assert_string_equal(f->text, "Hello.\n-- done\n");
+    V1(ListEventsRequest) *request =
+        asked(f, 0, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 0);
+    assert_int_equal(request->wait_ms, 0);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+/* CL-02 */
+static void cl_02_attach_says_how_a_session_is_and_looks_on(void **state)
+{
+    struct fixture *f = *state;
+    V1(GetSessionResponse) got = KNDL__SESSIONS__V1__GET_SESSION_RESPONSE__INIT;
+
+    f->session.last_seq = 57;
+    f->session.repo_name = (char *)"demo/hello";
+    f->session.title = (char *)"Say hello";
+    got.session = &f->session;
+    hub_will_answer(&f->hub, "/GetSession", &got.base);
+    hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
+    hub_will_fail(&f->hub, "/ListEvents", 404,
+                  "{\"code\":\"not_found\",\"message\":\"it is gone\"}");
+    assert_int_equal(RUN(f, &verb_attach, SESSION), -1);
+    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_non_null(strstr(f->text, "Active"));
+    assert_non_null(strstr(f->text, "demo/hello  Say hello"));
+    assert_non_null(strstr(f->text, "7 Events before: kndl logs " SESSION "\n"));
+    assert_non_null(strstr(f->text, "\n\nHello.\n-- done\n"));
+
+    V1(ListEventsRequest) *request =
+        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
+    assert_int_equal(request->after_seq, 7);
+    assert_true(request->wait_ms > 0);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void sleep_wake_and_resume_show_what_becomes_of_it(void **state)
+{
+    struct fixture *f = *state;
+    V1(SleepSessionResponse) sleeps = KNDL__SESSIONS__V1__SLEEP_SESSION_RESPONSE__INIT;
+    V1(WakeSessionResponse) wakes = KNDL__SESSIONS__V1__WAKE_SESSION_RESPONSE__INIT;
+    V1(ResumeQueueResponse) resumes = KNDL__SESSIONS__V1__RESUME_QUEUE_RESPONSE__INIT;
+    const struct {
+        const struct verb *verb;
+        const char *method;
+        const ProtobufCMessage *answer;
+        enum _Kndl__Event__V1__State state;
+        const char *word;
+    } cases[] = {
+        {&verb_sleep, "/SleepSession", &sleeps.base, KNDL__EVENT__V1__STATE__STATE_GOING_TO_SLEEP,
+         "Going to sleep"},
+        {&verb_wake, "/WakeSession", &wakes.base, KNDL__EVENT__V1__STATE__STATE_WAKING, "Waking"},
+        {&verb_resume, "/ResumeQueue", &resumes.base, KNDL__EVENT__V1__STATE__STATE_ACTIVE,
+         "Active"},
+    };
+
+    sleeps.session = wakes.session = resumes.session = &f->session;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        f->hub = (struct hub){0};
+        f->session.state = cases[i].state;
+        hub_will_answer(&f->hub, cases[i].method, cases[i].answer);
+        assert_int_equal(RUN(f, cases[i].verb, SESSION), 0);
+        assert_non_null(strstr(f->text, cases[i].word));
+        /* Both have the session_id and the request_id in the same fields. */
+        V1(WakeSessionRequest) *request =
+            asked(f, 0, &kndl__sessions__v1__wake_session_request__descriptor);
+        assert_string_equal(request->session_id, SESSION);
+        assert_true(kndl_id_is_valid(request->request_id));
+        protobuf_c_message_free_unpacked(&request->base, NULL);
+        free(f->text);
+        f->text = NULL;
+    }
+}
+
 static void a_number_that_is_none_is_usage(void **state)
 {
     struct fixture *f = *state;
@@ -416,6 +522,10 @@ int main(void)
         TEST(prompt_waits_for_its_own_turn_from_where_the_session_was),
         TEST(a_prompt_that_was_cancelled_is_not_waited_for),
         TEST(events_are_read_page_by_page),
+        TEST(cl_02_logs_shows_the_last_events_and_goes_on),
+        TEST(logs_begins_at_the_beginning_and_ends),
+        TEST(cl_02_attach_says_how_a_session_is_and_looks_on),
+        TEST(sleep_wake_and_resume_show_what_becomes_of_it),
         TEST(a_number_that_is_none_is_usage),
         TEST(a_word_that_a_verb_does_not_know_is_usage),
         TEST(a_session_may_be_named_by_the_beginning_of_its_id),
