@@ -21,7 +21,7 @@ const asCli = (next) => (request) => {
   return next(request)
 }
 const asPage = (next) => (request) => {
-  request.header.set('cookie', `kndl_dev=${tokens.web}`)
+  request.header.set('cookie', `kndl_dev_${new URL(url).port}=${tokens.web}`)
   request.header.set('origin', url)
   return next(request)
 }

@@ -172,7 +172,7 @@ test('RE-02, faults 26, 36: a relay takes its own Session\'s token and no other,
     'another Session\'s': (await cast.environmentOf('notes')).KNDL_MOD_TOKEN,
     'a RUNNER_TOKEN': cast.runnerToken,
     'the Creator\'s CLI token': grace.cli.token,
-    'the Creator\'s cookie': grace.web.jar.get('kndl_dev'),
+    'the Creator\'s cookie': grace.web.token,
   };
   assert.ok(relayRows().length > 4);
   const answers = new Set();

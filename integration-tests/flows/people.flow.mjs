@@ -72,7 +72,7 @@ test('AC-01, AC-02: the Setup link makes the Owner; strangers are refused alike'
   assert.equal(fs.existsSync(path.join(kndl.facts.run_dir, 'setup/link')), false);
   const logs = fs.readdirSync(path.join(kndl.dir, 'log'))
     .map((file) => fs.readFileSync(path.join(kndl.dir, 'log', file), 'utf8')).join('\n');
-  for (const text of [secret, 'stranger', ada.jar.get('kndl_dev')])
+  for (const text of [secret, 'stranger', ada.token])
     assert.equal(logs.split('\n').some((line) => line.includes(text) && !line.includes('"url":"/login')
       && !line.includes('/users/')), false, `${text.slice(0, 12)}… is in a log`);
 });
@@ -94,13 +94,14 @@ test('faults 34: a way back is for its own browser, once; the old cookie dies', 
   const other = new Visitor(kndl);
   const back = await other.goesToGitHub('ada');
   await isRefused(await new Visitor(kndl).ask(back)); // another browser
-  const planted = grace.jar.get('kndl_dev');
-  other.jar.set('kndl_dev', planted);
-  const twice = other.jar.get('kndl_dev_signin');
+  const planted = grace.token;
+  other.token = planted;
+  const { atGitHub, signedIn } = other.names;
+  const twice = other.jar.get(atGitHub);
   assert.equal((await other.ask(back)).headers.location, '/');
-  assert.notEqual(other.jar.get('kndl_dev'), planted);
+  assert.notEqual(other.token, planted);
   assert.equal((await grace.people('WhoAmI')).status, 401);
-  other.jar.set('kndl_dev_signin', twice);
+  other.jar.set(atGitHub, twice);
   await isRefused(await other.ask(back)); // again
 
   const two = new Visitor(kndl);
@@ -114,7 +115,7 @@ test('faults 34: a way back is for its own browser, once; the old cookie dies', 
   const replayed = new URL(await other.goesToGitHub('ada'));
   replayed.searchParams.set('code', new URL(back).searchParams.get('code'));
   await isRefused(await other.ask(replayed.href));
-  const twins = `kndl_dev=${other.jar.get('kndl_dev')}; kndl_dev=${planted}`;
+  const twins = `${signedIn}=${other.token}; ${signedIn}=${planted}`;
   const asTwins = await new Visitor(kndl).post('/kndl.repo_access.v1.RepoAccessService/WhoAmI', {}, { cookie: twins });
   assert.equal(asTwins.status, 401);
   assert.equal((await grace.signIn('grace')).headers.location, '/'); // a Member needs nothing
@@ -173,7 +174,7 @@ test('CL-01: kndl login by a code; the token is no cookie, and ends', async () =
   // faults 36: of the wrong kind it is unknown, and what it may not do it may not.
   const token = kndl.token();
   const asCookie = new Visitor(kndl);
-  asCookie.jar.set('kndl_dev', token);
+  asCookie.token = token;
   assert.equal((await asCookie.people('WhoAmI')).status, 401);
   for (const method of ['ListMembers', 'InviteMember']) {
     const refused = await kndl.call(`kndl.repo_access.v1.RepoAccessService/${method}`, { login: 'linus' }, { token });

@@ -97,21 +97,21 @@ export class Cast {
   async makeStrangers() {
     const { gone, grace, ada } = this.people;
     const bearer = (token) => ({ authorization: `Bearer ${token}` });
-    const cookie = (value) => ({ cookie: `kndl_dev=${value}`, origin: this.kndl.facts.hub_url });
+    const cookie = (value) => ({ cookie: `${grace.web.names.signedIn}=${value}`, origin: this.kndl.facts.hub_url });
     const out = await this.signIn('grace');
     for (const client of ['cli', 'web']) await call(out[client], `${PEOPLE}/SignOut`, made({}));
     const { link } = await call(ada.web, `${PEOPLE}/InviteMember`, made({ login: 'guest' }));
     await call(ada.web, `${PEOPLE}/RemoveMember`, made({ personId: gone.id }));
     return {
       anonymous: {},
-      'the removed Member\'s cookie': cookie(gone.web.jar.get('kndl_dev')),
+      'the removed Member\'s cookie': cookie(gone.web.token),
       'the removed Member\'s CLI token': bearer(gone.cli.token),
-      'a cookie that signed out': cookie(out.web.jar.get('kndl_dev')),
+      'a cookie that signed out': cookie(out.web.token),
       'a CLI token that signed out': bearer(out.cli.token),
       'a RUNNER_TOKEN': bearer(this.runnerToken),
       'a Session token': bearer((await this.environmentOf('hello')).KNDL_MOD_TOKEN),
       'an Invite': bearer(/#invite=(\S+)$/.exec(link)[1]),
-      'a cookie as a token': bearer(grace.web.jar.get('kndl_dev')),
+      'a cookie as a token': bearer(grace.web.token),
       'a CLI token as a cookie': cookie(grace.cli.token),
       'a CLI token by another scheme': { authorization: `Basic ${grace.cli.token}` },
       'a CLI token that is cut short': bearer(grace.cli.token.slice(0, -1)),

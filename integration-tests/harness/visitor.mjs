@@ -14,6 +14,20 @@ export class Visitor {
     this.jar = new Map();
   }
 
+  // The names of the Hub's cookies: of who is signed in, and of who is at GitHub to do so.
+  get names() {
+    const name = `kndl_dev_${new URL(this.origin).port}`;
+    return { signedIn: name, atGitHub: `${name}_signin` };
+  }
+
+  get token() {
+    return this.jar.get(this.names.signedIn);
+  }
+
+  set token(value) {
+    this.jar.set(this.names.signedIn, value);
+  }
+
   get cookie() {
     return [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ');
   }

@@ -235,8 +235,7 @@ static void on_signed_out(const struct kndl_reply *reply, void *data)
         auth_fail(auth, &reply->err); /* the cookie stays, since the sign-in does */
         return;
     }
-    auth_write_cookie(&auth->gateway->settings, credential_cookie(&auth->gateway->settings), "", 0,
-                      &cookie);
+    auth_write_cookie(&auth->gateway->settings, auth->gateway->settings.cookie, "", 0, &cookie);
     auth_answer(auth, kndl_slice_of("{}"), kndl_buf_text(&cookie), NULL);
 }
 

@@ -55,8 +55,7 @@ static void answer_signed_in(struct auth *auth, const V1(DevLoginResponse) *answ
         kndl_json_append_string(&body, answer->token);
         kndl_buf_printf(&body, ",\"expiresAtMs\":\"%lld\"", (long long)answer->expires_at_ms);
     } else {
-        auth_write_cookie(settings, credential_cookie(settings), answer->token, AUTH_COOKIE_SECONDS,
-                          &cookie);
+        auth_write_cookie(settings, settings->cookie, answer->token, AUTH_COOKIE_SECONDS, &cookie);
     }
     kndl_buf_append_char(&body, '}');
     auth_log_signed_in(auth, answer->person->id, "dev login");

@@ -43,7 +43,7 @@ static void on_begun(const struct kndl_reply *reply, void *data)
         value.data[size] = '.';
         memcpy(value.data + size + 1, auth->admission.data, auth->admission.size);
     }
-    auth_write_cookie(settings, credential_sign_in_cookie(settings), (const char *)value.data,
+    auth_write_cookie(settings, settings->sign_in_cookie, (const char *)value.data,
                       AUTH_SIGN_IN_SECONDS, &cookie);
     kndl_buf_append_text(&body, "{\"url\":");
     kndl_json_append_string(&body, begun->url);
@@ -94,7 +94,7 @@ static void go_on(struct auth *auth, const char *location, const char *cookie)
     const struct settings *settings = &auth->gateway->settings;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf over = {0};
 
-    auth_write_cookie(settings, credential_sign_in_cookie(settings), "", 0, &over);
+    auth_write_cookie(settings, settings->sign_in_cookie, "", 0, &over);
     answer_with(auth->gateway, auth->request,
                 &(struct answer){
                     .status = 303,
@@ -132,8 +132,7 @@ static void on_completed(const struct kndl_reply *reply, void *data)
         return;
     }
     people_forget(auth->gateway); /* the sign-in that this browser had before is over */
-    auth_write_cookie(settings, credential_cookie(settings), answer->token, AUTH_COOKIE_SECONDS,
-                      &cookie);
+    auth_write_cookie(settings, settings->cookie, answer->token, AUTH_COOKIE_SECONDS, &cookie);
     kndl_buf_append_text(&location, answer->return_to);
     auth_log_signed_in(auth, answer->person->id, "GitHub");
     go_on(auth, kndl_buf_text(&location), kndl_buf_text(&cookie));
@@ -170,7 +169,7 @@ static bool read_cookie(const struct auth *auth, char browser[KNDL_TOKEN_CHARS +
                         char admission[KNDL_TOKEN_CHARS + 1])
 {
     struct kndl_slice cookie =
-        credential_find_cookie(auth->request, credential_sign_in_cookie(&auth->gateway->settings));
+        credential_find_cookie(auth->request, auth->gateway->settings.sign_in_cookie);
     size_t rest = cookie.size > KNDL_TOKEN_CHARS ? cookie.size - KNDL_TOKEN_CHARS - 1 : 0;
 
     if (cookie.size < KNDL_TOKEN_CHARS || rest > KNDL_TOKEN_CHARS ||

@@ -5,11 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-const char *credential_cookie(const struct settings *settings)
-{
-    return settings->is_https ? "__Host-kndl" : "kndl_dev";
-}
-
 int credential_refuse(struct kndl_error *err)
 {
     return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
@@ -48,17 +43,12 @@ bool credential_page_is_foreign(const struct settings *settings,
                                 const struct kndl_web_request *request)
 {
     const char *method = kndl_web_method(request);
-    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
+    struct kndl_slice cookie = credential_find_cookie(request, settings->cookie);
     bool is_by_cookie = kndl_web_header(request, "authorization") == NULL && cookie.size > 0;
 
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
         return false;
     return !credential_origin_is_ours(settings, request, !is_by_cookie);
-}
-
-const char *credential_sign_in_cookie(const struct settings *settings)
-{
-    return settings->is_https ? "__Host-kndl-signin" : "kndl_dev_signin";
 }
 
 struct kndl_slice credential_find_cookie(const struct kndl_web_request *request, const char *name)
@@ -110,7 +100,7 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
                    : take(CREDENTIAL_CLI, KNDL_TOKEN_CLI, token, ret, err);
     }
 
-    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
+    struct kndl_slice cookie = credential_find_cookie(request, settings->cookie);
     *ret_was_given = cookie.size > 0;
     if (cookie.size == 0)
         return credential_refuse(err);
@@ -135,7 +125,7 @@ int credential_read_sign_in(const struct settings *settings, const struct kndl_w
 bool credential_of_browser(const struct settings *settings, const struct kndl_web_request *request,
                            uint8_t ret_hash[KNDL_HASH_BYTES])
 {
-    struct kndl_slice cookie = credential_find_cookie(request, credential_cookie(settings));
+    struct kndl_slice cookie = credential_find_cookie(request, settings->cookie);
 
     if (!kndl_token_is_valid(KNDL_TOKEN_WEB, cookie))
         return false;

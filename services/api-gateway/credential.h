@@ -48,10 +48,6 @@ int credential_read(const struct settings *settings, const struct kndl_web_reque
 int credential_read_sign_in(const struct settings *settings, const struct kndl_web_request *request,
                             struct credential *ret, struct kndl_error *err);
 
-/* The names of the cookies: of who is signed in, and of who is at GitHub to do so. */
-const char *credential_cookie(const struct settings *settings);
-const char *credential_sign_in_cookie(const struct settings *settings);
-
 /* A cookie's value; empty if it is not there, or there twice. Borrowed from the request. */
 struct kndl_slice credential_find_cookie(const struct kndl_web_request *request, const char *name);
 

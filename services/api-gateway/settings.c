@@ -101,6 +101,21 @@ static int parse_public_url(const char *url, struct settings *ret, struct kndl_e
     return 0;
 }
 
+void settings_name_cookies(struct settings *settings)
+{
+    const char *colon = strrchr(settings->host, ':');
+    size_t digits = colon == NULL ? 0 : strspn(colon + 1, "0123456789");
+    const char *port = digits >= 1 && digits <= 5 && colon[1 + digits] == '\0' ? colon + 1 : "80";
+
+    if (settings->is_https) {
+        strcpy(settings->cookie, "__Host-kndl");
+        strcpy(settings->sign_in_cookie, "__Host-kndl-signin");
+        return;
+    }
+    snprintf(settings->cookie, sizeof settings->cookie, "kndl_dev_%s", port);
+    snprintf(settings->sign_in_cookie, sizeof settings->sign_in_cookie, "kndl_dev_%s_signin", port);
+}
+
 int settings_parse(const struct settings_texts *texts, struct settings *ret, struct kndl_error *err)
 {
     *ret = (struct settings){0};
@@ -111,6 +126,7 @@ int settings_parse(const struct settings_texts *texts, struct settings *ret, str
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "HUB_PROXY is %s; it is an address",
                          texts->proxy);
     snprintf(ret->proxy, sizeof ret->proxy, "%s", texts->proxy);
+    settings_name_cookies(ret);
     ret->web_dir = texts->web_dir;
     ret->runner_dir = texts->runner_dir;
     ret->dev_login = texts->dev_login[0] != '\0' && strcmp(texts->dev_login, "0") != 0;

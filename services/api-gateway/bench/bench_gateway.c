@@ -211,10 +211,10 @@ static void write_script(const char *name, const char *path, bool is_post, int p
             "  for i, token in ipairs(tokens) do\n"
             "    requests[i] = wrk.format(\"POST\", \"%s\",\n"
             "      {[\"Content-Type\"] = \"application/proto\", Host = \"127.0.0.1:%d\","
-            "\n       Origin = \"http://127.0.0.1:%d\", Cookie = \"kndl_dev=\" .. token},"
+            "\n       Origin = \"http://127.0.0.1:%d\", Cookie = \"kndl_dev_%d=\" .. token},"
             " \"\")\n  end\nend\n"
             "request = function() n = n + 1; return requests[n %% #tokens + 1] end\n",
-            path, port, port);
+            path, port, port, port);
     }
     write_file(name, out.data, out.size);
     kndl_buf_done(&out);

@@ -138,8 +138,11 @@ void fixture_start(struct fixture *f, fake_answer_fn rest)
     snprintf(f->origin, sizeof f->origin, "http://127.0.0.1:%d", f->port);
     snprintf(settings.host, sizeof settings.host, "%s", f->host);
     snprintf(settings.origin, sizeof settings.origin, "%s", f->origin);
+    settings_name_cookies(&settings);
     if (gateway_open(fake_bus(answer), &settings, &f->gateway, &err) < 0)
         fail_msg("%s", err.message);
+    f->cookie = f->gateway->settings.cookie;
+    f->sign_in_cookie = f->gateway->settings.sign_in_cookie;
     pthread_create(&f->thread, NULL, run, f);
 }
 
@@ -239,6 +242,14 @@ static void add_line(struct kndl_buf *out, const char *format, const char *value
     }
 }
 
+bool fixture_is_set(const struct kndl_buf *head, const char *cookie, const char *rest)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf line = {0};
+
+    kndl_buf_printf(&line, "\r\nSet-Cookie: %s=%s\r\n", cookie, rest);
+    return strstr(head->data, kndl_buf_text(&line)) != NULL;
+}
+
 int fixture_send(struct fixture *f, const struct ask_options *options)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
@@ -251,7 +262,8 @@ int fixture_send(struct fixture *f, const struct ask_options *options)
     kndl_buf_printf(&out, "%s %s HTTP/1.1\r\n", method, options->path);
     add_line(&out, "Host: ", options->host == NULL ? f->host : options->host);
     add_line(&out, "Origin: ", origin);
-    add_line(&out, "Cookie: other=1; kndl_dev=", options->cookie);
+    if (options->cookie != NULL)
+        kndl_buf_printf(&out, "Cookie: other=1; %s=%s\r\n", f->cookie, options->cookie);
     add_line(&out, "Authorization: Bearer ", options->bearer);
     if (strcmp(method, "POST") == 0) {
         add_line(&out,

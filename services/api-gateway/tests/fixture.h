@@ -21,8 +21,10 @@ struct fixture {
     struct gateway *gateway;
     pthread_t thread;
     int port;
-    char host[64];   /* 127.0.0.1:port */
-    char origin[64]; /* http://127.0.0.1:port */
+    char host[64];      /* 127.0.0.1:port */
+    char origin[64];    /* http://127.0.0.1:port */
+    const char *cookie; /* the names of the cookies */
+    const char *sign_in_cookie;
 };
 
 /* `answer` answers what is no Authenticate, which the fixture answers itself. */
@@ -62,6 +64,9 @@ int fixture_ask(struct fixture *f, const struct ask_options *options, struct knd
 
 /* The same, and leaves the connection open without reading. */
 int fixture_send(struct fixture *f, const struct ask_options *options);
+
+/* Does an answer set this cookie, with all of what follows its name and =? */
+bool fixture_is_set(const struct kndl_buf *head, const char *cookie, const char *rest);
 
 /* A public method in JSON, as ada in her browser; the status, and the body. */
 int fixture_call(struct fixture *f, const char *method, const char *json, struct kndl_buf *body);

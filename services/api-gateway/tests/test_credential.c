@@ -174,7 +174,35 @@ static void faults_34_two_cookies_of_our_name_are_none(void **state)
     BUF body = {0};
     char extra[200];
 
-    snprintf(extra, sizeof extra, "Cookie: kndl_dev=%s; kndl_dev=%s\r\n", fixture_bob_token,
+    snprintf(extra, sizeof extra, "Cookie: %s=%s; %s=%s\r\n", f->cookie, fixture_bob_token,
+             f->cookie, fixture_web_token);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = WHO_AM_I,
+                                                       .origin = "own",
+                                                       .extra = extra,
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     401);
+}
+
+/* Browsers send a host's cookies to each of its ports. */
+static void a_cookie_of_another_hub_on_this_host_is_not_ours(void **state)
+{
+    struct fixture *f = *state;
+    BUF head = {0};
+    BUF body = {0};
+    char extra[200];
+
+    snprintf(extra, sizeof extra, "Cookie: kndl_dev_1=%s; %s=%s\r\n", fixture_bob_token, f->cookie,
+             fixture_web_token);
+    assert_int_equal(fixture_ask(f,
+                                 &(struct ask_options){.path = WHO_AM_I,
+                                                       .origin = "own",
+                                                       .extra = extra,
+                                                       .body = kndl_slice_of("{}")},
+                                 &head, &body),
+                     200);
+    snprintf(extra, sizeof extra, "Cookie: kndl_dev_1=%s; kndl_dev=%s\r\n", fixture_bob_token,
              fixture_web_token);
     assert_int_equal(fixture_ask(f,
                                  &(struct ask_options){.path = WHO_AM_I,
@@ -328,6 +356,7 @@ int main(void)
         WITH_GATEWAY(faults_33_a_cookie_needs_our_own_origin),
         WITH_GATEWAY(faults_33_a_form_of_a_foreign_page_is_refused_for_that),
         WITH_GATEWAY(faults_34_two_cookies_of_our_name_are_none),
+        WITH_GATEWAY(a_cookie_of_another_hub_on_this_host_is_not_ours),
         WITH_GATEWAY(a_cli_token_comes_without_any_origin_and_reads_no_cookie),
         WITH_GATEWAY(another_host_is_refused),
         WITH_GATEWAY(a_cli_token_cannot_set_a_setup_token),

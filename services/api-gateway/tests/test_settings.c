@@ -63,11 +63,37 @@ static void what_is_wrong_is_named(void **unused)
     }
 }
 
+static void cookies_of_a_hub_without_https_have_its_port(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *cookie;
+        const char *sign_in_cookie;
+    } cases[] = {
+        {"http://127.0.0.1:12300", "kndl_dev_12300", "kndl_dev_12300_signin"},
+        {"http://localhost", "kndl_dev_80", "kndl_dev_80_signin"},
+        {"http://[::1]", "kndl_dev_80", "kndl_dev_80_signin"},
+        {"http://[::1]:8080", "kndl_dev_8080", "kndl_dev_8080_signin"},
+        {"http://localhost:8;x=1", "kndl_dev_80", "kndl_dev_80_signin"},
+        {"https://kndl.example.com:8443", "__Host-kndl", "__Host-kndl-signin"},
+    };
+    struct settings settings;
+    struct kndl_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(read_with("127.0.0.1:8080", cases[i].url, "", &settings, &err), 0);
+        assert_string_equal(settings.cookie, cases[i].cookie);
+        assert_string_equal(settings.sign_in_cookie, cases[i].sign_in_cookie);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_origin_is_as_browsers_write_it),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(cookies_of_a_hub_without_https_have_its_port),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

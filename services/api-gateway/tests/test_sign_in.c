@@ -166,11 +166,9 @@ static void ac_02_the_secret_is_posted_and_kept_in_a_cookie_for_the_way(void **s
     assert_int_equal(post(f, "/auth/github", "own", kndl_buf_text(&json), &head, &body), 200);
     assert_string_equal(body.data,
                         "{\"url\":\"https://github.example/login/oauth/authorize?state=s\"}");
-    kndl_buf_printf(&cookie,
-                    "\r\nSet-Cookie: kndl_dev_signin=%s.%s; Path=/; HttpOnly; SameSite=Lax; "
-                    "Max-Age=600\r\n",
-                    browser_secret, invite);
-    assert_non_null(strstr(head.data, kndl_buf_text(&cookie)));
+    kndl_buf_printf(&cookie, "%s.%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=600", browser_secret,
+                    invite);
+    assert_true(fixture_is_set(&head, f->sign_in_cookie, kndl_buf_text(&cookie)));
 
     /* Nonsense is answered alike, and not kept. */
     assert_int_equal(post(f, "/auth/github", "own", "{\"secret\":\"a;b\"}", &head, &body), 200);
@@ -228,14 +226,14 @@ static void who_comes_back_gets_a_new_cookie_and_the_old_one_ends(void **state)
     BUF cookies = {0};
     BUF head = {0};
 
-    kndl_buf_printf(&cookies, "kndl_dev=%s; kndl_dev_signin=%s.%s", fixture_web_token,
+    kndl_buf_printf(&cookies, "%s=%s; %s=%s.%s", f->cookie, fixture_web_token, f->sign_in_cookie,
                     browser_secret, invite);
     assert_int_equal(comes_back(f, "code=c1&state=s1", kndl_buf_text(&cookies), &head), 303);
     assert_non_null(strstr(head.data, "\r\nLocation: /sessions/x#y\r\n"));
-    assert_non_null(strstr(head.data, "\r\nSet-Cookie: kndl_dev=kndl_web_secret; Path=/; HttpOnly; "
-                                      "SameSite=Lax; Max-Age=7776000\r\n"));
-    assert_non_null(strstr(head.data, "\r\nSet-Cookie: kndl_dev_signin=; Path=/; HttpOnly; "
-                                      "SameSite=Lax; Max-Age=0\r\n"));
+    assert_true(fixture_is_set(&head, f->cookie,
+                               "kndl_web_secret; Path=/; HttpOnly; SameSite=Lax; Max-Age=7776000"));
+    assert_true(
+        fixture_is_set(&head, f->sign_in_cookie, "; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"));
     asked = newest_return();
     assert_string_equal(asked->browser, browser_secret);
     assert_string_equal(asked->admission, invite);
@@ -264,15 +262,16 @@ static void ac_01_every_refusal_is_the_same_whatever_they_brought(void **state)
 {
     struct fixture *f = *state;
     BUF good = {0};
+    BUF nonsense = {0};
     BUF with_invite = {0};
     BUF twice = {0};
     BUF first = {0};
     BUF head = {0};
 
-    kndl_buf_printf(&good, "kndl_dev_signin=%s", browser_secret);
-    kndl_buf_printf(&with_invite, "kndl_dev_signin=%s.%s", browser_secret, invite);
-    kndl_buf_printf(&twice, "kndl_dev_signin=%s; kndl_dev_signin=%s", browser_secret,
-                    browser_secret);
+    kndl_buf_printf(&good, "%s=%s", f->sign_in_cookie, browser_secret);
+    kndl_buf_printf(&nonsense, "%s=nonsense", f->sign_in_cookie);
+    kndl_buf_printf(&with_invite, "%s=%s.%s", f->sign_in_cookie, browser_secret, invite);
+    kndl_buf_printf(&twice, "%s; %s", kndl_buf_text(&good), kndl_buf_text(&good));
     const struct {
         const char *query;
         const char *cookies;
@@ -280,7 +279,7 @@ static void ac_01_every_refusal_is_the_same_whatever_they_brought(void **state)
         {"code=c&state=s", kndl_buf_text(&good)},        /* a stranger */
         {"code=c&state=s", kndl_buf_text(&with_invite)}, /* somebody else's Invite */
         {"code=c&state=s", NULL},                        /* another browser */
-        {"code=c&state=s", "kndl_dev_signin=nonsense"},
+        {"code=c&state=s", kndl_buf_text(&nonsense)},
         {"code=c&state=s", kndl_buf_text(&twice)},
         {"error=access_denied&state=s", kndl_buf_text(&good)}, /* they pressed Cancel */
         {"code=c", kndl_buf_text(&good)},
@@ -305,7 +304,7 @@ static void ac_01_every_refusal_is_the_same_whatever_they_brought(void **state)
     kndl_buf_clear(&head);
     assert_int_equal(comes_back(f, "code=c&state=s", kndl_buf_text(&good), &head), 303);
     assert_non_null(strstr(head.data, "\r\nLocation: /#unavailable\r\n"));
-    assert_null(strstr(head.data, "kndl_dev=k"));
+    assert_null(strstr(head.data, "=kndl_web"));
 }
 
 static void nobody_is_sent_elsewhere(void **state)
@@ -316,7 +315,7 @@ static void nobody_is_sent_elsewhere(void **state)
     BUF cookie = {0};
     BUF head = {0};
 
-    kndl_buf_printf(&cookie, "kndl_dev_signin=%s", browser_secret);
+    kndl_buf_printf(&cookie, "%s=%s", f->sign_in_cookie, browser_secret);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
         return_to = elsewhere[i];
         kndl_buf_clear(&head);
@@ -434,6 +433,7 @@ static void go_https(struct fixture *f)
     settings->dev_login = false;
     strcpy(settings->host, HTTPS_HOST);
     strcpy(settings->origin, HTTPS_ORIGIN);
+    settings_name_cookies(settings);
     fixture_sync(f);
 }
 
@@ -501,8 +501,8 @@ static void ac_04_each_name_counts_under_its_own_scheme_alone(void **state)
     BUF body = {0};
 
     kndl_buf_printf(&host, "__Host-kndl=%s", fixture_web_token);
-    kndl_buf_printf(&plain, "kndl_dev=%s", fixture_web_token);
-    kndl_buf_printf(&way, "kndl_dev_signin=%s", browser_secret);
+    kndl_buf_printf(&plain, "%s=%s", f->cookie, fixture_web_token);
+    kndl_buf_printf(&way, "%s=%s", f->sign_in_cookie, browser_secret);
     kndl_buf_printf(&extra, "Cookie: %s\r\n", kndl_buf_text(&host));
     assert_int_equal(fixture_ask(f,
                                  &(struct ask_options){.path = who,
@@ -539,7 +539,7 @@ static void faults_34_the_cookie_before_is_refused_at_once(void **state)
                                                        .body = kndl_slice_of("{}")},
                                  &head, &body),
                      200);
-    kndl_buf_printf(&cookies, "kndl_dev_signin=%s", browser_secret);
+    kndl_buf_printf(&cookies, "%s=%s", f->sign_in_cookie, browser_secret);
     assert_int_equal(comes_back(f, "code=c&state=s", kndl_buf_text(&cookies), &head), 303);
     strcpy(fixture_web_token, fixture_unknown_token);
     assert_int_equal(fixture_ask(f,
