@@ -35,7 +35,7 @@ static struct kndl_slice trim_breaks(struct kndl_slice text)
     return text;
 }
 
-/* The next line, trimmed; false at the end. */
+/* The next line; false at the end. */
 static bool next_line(struct kndl_slice *rest, struct kndl_slice *ret_line)
 {
     size_t size = 0;
@@ -44,7 +44,7 @@ static bool next_line(struct kndl_slice *rest, struct kndl_slice *ret_line)
         return false;
     while (size < rest->size && rest->data[size] != '\n' && rest->data[size] != '\r')
         size++;
-    *ret_line = trim(kndl_slice(rest->data, size));
+    *ret_line = kndl_slice(rest->data, size);
     size += size < rest->size;
     *rest = kndl_slice(rest->data + size, rest->size - size);
     return true;
@@ -86,22 +86,32 @@ static void *grow(void *memory, size_t used, size_t *capacity, size_t size)
     return moved;
 }
 
+static void keep_form(struct forms *forms, struct kndl_slice plain, uint32_t value)
+{
+    while (forms->size + plain.size > forms->capacity)
+        forms->bytes = grow(forms->bytes, forms->size, &forms->capacity, 1);
+    if (forms->count == forms->list_capacity)
+        forms->list = grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
+    memcpy(forms->bytes + forms->size, plain.data, plain.size);
+    forms->list[forms->count++] =
+        (struct form){.at = forms->size, .size = (uint32_t)plain.size, .value = value};
+    forms->size += plain.size;
+}
+
 static void add_form(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     KNDL_CLEANUP(spell_done) struct spell plain = {0};
 
     normalise(&plain, text);
-    if (plain.size > FORM_BYTES_MAX ||
-        utf8_count(plain.bytes, plain.size) < KNDL_REDACT_CHARACTERS_MIN)
+    if (utf8_count(plain.bytes, plain.size) < KNDL_REDACT_CHARACTERS_MIN)
         return;
-    while (forms->size + plain.size > forms->capacity)
-        forms->bytes = grow(forms->bytes, forms->size, &forms->capacity, 1);
-    if (forms->count == forms->list_capacity)
-        forms->list = grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
-    memcpy(forms->bytes + forms->size, plain.bytes, plain.size);
-    forms->list[forms->count++] =
-        (struct form){.at = forms->size, .size = (uint32_t)plain.size, .value = value};
-    forms->size += plain.size;
+    struct kndl_slice rest = spell_slice(&plain);
+    while (rest.size > FORM_BYTES_MAX) {
+        size_t size = rest.size / 2;
+        keep_form(forms, kndl_slice(rest.data, size), value);
+        rest = kndl_slice(rest.data + size, rest.size - size);
+    }
+    keep_form(forms, rest, value);
 }
 
 /* What of a text is spelled in more than one way, so that not all sixteen ways are tried. */
@@ -203,17 +213,23 @@ static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t valu
     KNDL_CLEANUP(spell_done) struct spell joined = {0};
     KNDL_CLEANUP(spell_done) struct spell spaced = {0};
     struct kndl_slice rest = text;
-    struct kndl_slice line;
+    struct kndl_slice raw;
 
-    while (next_line(&rest, &line)) {
+    while (next_line(&rest, &raw)) {
+        KNDL_CLEANUP(spell_done) struct spell plain = {0};
+        normalise(&plain, raw);
+        struct kndl_slice line = trim(spell_slice(&plain));
         if (line.size == 0)
             continue;
         if (spaced.size > 0)
             spell_byte(&spaced, ' ');
         spell_bytes(&spaced, line);
         spell_bytes(&joined, line);
-        if (utf8_count(line.data, line.size) >= FORM_LINE_CHARACTERS_MIN && !is_armour(line))
-            add_spellings(forms, line, value);
+        if (utf8_count(line.data, line.size) < FORM_LINE_CHARACTERS_MIN || is_armour(line))
+            continue;
+        add_spellings(forms, line, value);
+        if (line.size < trim(raw).size)
+            add_spellings(forms, trim(raw), value);
     }
     add_spellings(forms, spell_slice(&joined), value);
     add_spellings(forms, spell_slice(&spaced), value);
@@ -241,7 +257,7 @@ void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint3
     normalise(&plain, trimmed);
     add_spellings(forms, whole, index);
     if (plain.size < trimmed.size)
-        add_spellings(forms, spell_slice(&plain), index);
+        add_spellings(forms, trim(spell_slice(&plain)), index);
     if (trimmed.size < whole.size)
         add_spellings(forms, trimmed, index);
     if (memchr(trimmed.data, '\n', trimmed.size) != NULL ||

@@ -11,7 +11,7 @@
 #include "kndl/redact.h"
 
 enum {
-    FORM_BYTES_MAX = 65535,         /* of one form; longer encoded ones are left to the lanes */
+    FORM_BYTES_MAX = 65535,         /* of one form; what is longer is two, found one by one */
     FORM_ENCODED_BASE_BYTES = 4096, /* longer values are encoded by the lanes alone */
     FORM_LINE_CHARACTERS_MIN = 8    /* a line of a value that counts by itself */
 };

@@ -31,7 +31,7 @@
 
 enum {
     KNDL_REDACT_CHARACTERS_MIN = 4,          /* of a value, after trimming */
-    KNDL_REDACT_VALUE_BYTES_MAX = 32 * 1024, /* of one value */
+    KNDL_REDACT_VALUE_BYTES_MAX = 64 * 1024, /* of one value */
     KNDL_REDACT_VALUES_MAX = 2048,           /* of one set */
     KNDL_REDACT_SET_BYTES_MAX = 1024 * 1024, /* of all values of one set */
 };

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -100,6 +102,30 @@ static void rd_03_spellings_that_no_encoder_writes_are_found(void **unused)
                   "**********************.");
     expect_masked(set_of("a/bc\"d", NULL), "[a\\\\\\/bc\\\\\\\"d]", "[************]");
     expect_masked(set_of("p@ss/word", NULL), "p%2540ss%252fword", "*****************");
+}
+
+static void rd_03_blanks_behind_control_characters_are_trimmed(void **unused)
+{
+    (void)unused;
+    expect_masked(set_of("\x1b[31m abcd \x1b[0m", NULL), "=abcd=", "=****=");
+    expect_masked(set_of("-\n \x1b[1m lab-line \x1b[0m\n-", NULL), "=lab-line=", "=********=");
+    expect_masked(set_of("-\n\x1b[1mshort\x1b[0m\n-", NULL), "=short=", "=short=");
+}
+
+static void a_value_of_the_most_bytes_is_masked(void **unused)
+{
+    static char value[KNDL_REDACT_VALUE_BYTES_MAX + 1];
+    static char masked[sizeof value + 2];
+    static char text[sizeof masked];
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof value - 1; i++)
+        value[i] = (char)('a' + i % 7 + i / 7 % 11);
+    snprintf(text, sizeof text, "<%s>", value);
+    memset(masked, '*', sizeof masked - 1);
+    masked[0] = '<';
+    masked[sizeof masked - 2] = '>';
+    expect_masked(set_of(value, NULL), text, masked);
 }
 
 static void rd_03_each_long_line_is_found_and_armour_is_not(void **unused)
@@ -334,6 +360,8 @@ int main(void)
         cmocka_unit_test(rd_01_overlapping_values_are_masked_together),
         cmocka_unit_test(rd_03_trimmed_and_encoded_forms_are_found),
         cmocka_unit_test(rd_03_spellings_that_no_encoder_writes_are_found),
+        cmocka_unit_test(rd_03_blanks_behind_control_characters_are_trimmed),
+        cmocka_unit_test(a_value_of_the_most_bytes_is_masked),
         cmocka_unit_test(rd_03_each_long_line_is_found_and_armour_is_not),
         cmocka_unit_test(rd_04_colours_and_line_breaks_are_skipped_and_stay),
         cmocka_unit_test(rd_04_a_string_inside_the_terminals_output_is_a_text_of_its_own),
