@@ -15,6 +15,9 @@
 
 enum { TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 * 1024 * 1024, TRIES = 3, PAUSE_MS = 200 };
 
+/* A limit that lasts longer is said instead of waited for. */
+enum { SOON_MS_MAX = 5000, DAY_S = 24 * 3600 };
+
 struct client {
     struct kndl_http *http;
     const struct config *config;
@@ -65,6 +68,16 @@ static int fail_by_status(int status, struct kndl_error *err)
     }
 }
 
+/* When the Hub says that it makes sense to come back; 0: it does not say. */
+static uint32_t read_retry_ms(const struct kndl_http_response *response)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf value = {0};
+    const char *text = kndl_http_header(response, "retry-after", &value);
+    long seconds = text == NULL ? 0 : strtol(text, NULL, 10);
+
+    return seconds > 0 && seconds <= DAY_S ? (uint32_t)seconds * 1000 : 0;
+}
+
 static int fail_by_answer(const struct kndl_http_response *response, struct kndl_error *err)
 {
     struct kndl_json *json;
@@ -77,6 +90,7 @@ static int fail_by_answer(const struct kndl_http_response *response, struct kndl
     int result = word[0] == '\0' ? fail_by_status(response->status, err)
                                  : kndl_fail(err, kndl_code_of_word(word), "%s",
                                              message[0] != '\0' ? message : word);
+    err->retry_ms = read_retry_ms(response);
     kndl_json_free(json);
     return result;
 }
@@ -107,14 +121,17 @@ static int post_again(struct client *client, const struct kndl_http_request *req
 
     for (int i = 0; i < TRIES; i++) {
         if (i > 0)
-            pause_ms(PAUSE_MS << i);
+            pause_after(&cause, PAUSE_MS << i);
         cause = (struct kndl_error){0};
         if (post(client, request, ret_response, &cause) == 0)
             return 0;
-        if (cause.code != KNDL_UNAVAILABLE)
+        bool is_soon = cause.code == KNDL_RESOURCE_EXHAUSTED && cause.retry_ms > 0 &&
+                       cause.retry_ms <= SOON_MS_MAX;
+        if (cause.code != KNDL_UNAVAILABLE && !is_soon)
             break;
     }
-    return kndl_fail(err, cause.code, "%s", cause.message);
+    *err = cause;
+    return -1;
 }
 
 int client_call(struct client *client, const ProtobufCServiceDescriptor *service,

@@ -70,9 +70,12 @@ int follow_next(struct follow *follow, int wait_ms, const V1(ListEventsResponse)
             break;
         if (away_since_ms == 0)
             away_since_ms = kndl_clock_ms();
-        if (!is_away(cause.code) || kndl_clock_ms() - away_since_ms > AWAY_MS_MAX)
-            return kndl_fail(err, cause.code, "%s", cause.message);
-        pause_ms(PAUSE_MS);
+        if (!is_away(cause.code) ||
+            kndl_clock_ms() + cause.retry_ms - away_since_ms > AWAY_MS_MAX) {
+            *err = cause;
+            return -1;
+        }
+        pause_after(&cause, PAUSE_MS);
     }
     if (page->n_events > 0)
         follow->after_seq = page->events[page->n_events - 1]->seq;

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include "kndl/error.h"
 #include "kndl/token.h"
 
 void pause_ms(int ms)
@@ -12,4 +13,11 @@ void pause_ms(int ms)
 
     kndl_random(&chance, sizeof chance);
     (void)poll(0, 0, ms * 3 / 4 + ms * chance / 512);
+}
+
+void pause_after(const struct kndl_error *cause, int ms)
+{
+    int least_ms = (int)cause->retry_ms;
+
+    pause_ms(ms > least_ms / 3 * 4 ? ms : (least_ms + 2) / 3 * 4);
 }

@@ -59,8 +59,11 @@ static void answer(struct hub *hub, int client)
     } else {
         kndl_buf_append_text(&body, wanted.json);
     }
-    kndl_buf_printf(&out, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+    kndl_buf_printf(&out, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\n",
                     wanted.status, body.size);
+    if (wanted.retry_s > 0)
+        kndl_buf_printf(&out, "Retry-After: %d\r\n", wanted.retry_s);
+    kndl_buf_append_text(&out, "\r\n");
     kndl_buf_append(&out, body.data, body.size);
     if (send(client, out.data, out.size, MSG_NOSIGNAL) < 0)
         hub->mistakes++;

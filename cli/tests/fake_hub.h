@@ -16,6 +16,7 @@ struct hub_answer {
     int status;
     const ProtobufCMessage *message; /* of a 200 */
     const char *json;                /* instead */
+    int retry_s;                     /* Retry-After; 0: none */
 };
 
 struct hub {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fake_hub.h"
+#include "kndl/clock.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/testing.h"
 
@@ -97,6 +98,39 @@ static void a_token_that_is_not_taken_says_how_to_sign_in(void **state)
     assert_non_null(strstr(err.message, "sign in again with kndl login"));
 }
 
+static void a_limit_that_is_over_within_seconds_is_waited_for_and_a_longer_one_said(void **state)
+{
+    static const char refusal[] =
+        "{\"code\":\"resource_exhausted\",\"message\":\"too much; come back later\"}";
+    V1(Person) person = KNDL__REPO_ACCESS__V1__PERSON__INIT;
+    V1(WhoAmIResponse) response = KNDL__REPO_ACCESS__V1__WHO_AM_IRESPONSE__INIT;
+    struct hub soon = {0}, late = {0}, full = {0};
+    struct kndl_error err;
+    char login[64];
+
+    (void)state;
+    response.person = &person;
+    hub_will_fail(&soon, "/WhoAmI", 429, refusal);
+    soon.answers[0].retry_s = 1;
+    hub_will_answer(&soon, "/WhoAmI", &response.base);
+    int64_t began_ms = kndl_clock_ms();
+    assert_int_equal(ask(&soon, "t", login, &err), 0);
+    assert_true(kndl_clock_ms() - began_ms >= 1000); /* no sooner than it says */
+
+    hub_will_fail(&late, "/WhoAmI", 429, refusal);
+    late.answers[0].retry_s = 180;
+    assert_int_equal(ask(&late, "t", login, &err), -1);
+    assert_int_equal(err.code, KNDL_RESOURCE_EXHAUSTED);
+    assert_int_equal(err.retry_ms, 180 * 1000);
+    assert_string_equal(err.message, "too much; come back later");
+    assert_int_equal(late.asked, 1);
+
+    hub_will_fail(&full, "/WhoAmI", 429, refusal);
+    assert_int_equal(ask(&full, "t", login, &err), -1);
+    assert_int_equal(err.retry_ms, 0);
+    assert_int_equal(full.asked, 1);
+}
+
 static void a_hub_that_is_away_is_tried_three_times(void **state)
 {
     V1(Person) person = KNDL__REPO_ACCESS__V1__PERSON__INIT;
@@ -150,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_call_is_connects_unary_protocol_with_the_token),
         cmocka_unit_test(a_refusal_comes_with_its_code_and_sentence),
         cmocka_unit_test(a_token_that_is_not_taken_says_how_to_sign_in),
+        cmocka_unit_test(a_limit_that_is_over_within_seconds_is_waited_for_and_a_longer_one_said),
         cmocka_unit_test(a_hub_that_is_away_is_tried_three_times),
         cmocka_unit_test(without_a_token_nothing_is_asked),
         cmocka_unit_test(an_answer_that_is_not_understood_is_a_failure),

@@ -64,7 +64,9 @@ void answer_with(struct gateway *gateway, struct kndl_web_request *request,
                  const struct answer *answer)
 {
     struct header_list list = {0};
+    char retry_s[16];
 
+    snprintf(retry_s, sizeof retry_s, "%u", (unsigned)((answer->retry_ms + 999) / 1000));
     add_security(&list, gateway);
     add(&list, "Cache-Control", cache_control(answer->cache));
     add(&list, "Content-Type", answer->type);
@@ -75,7 +77,7 @@ void answer_with(struct gateway *gateway, struct kndl_web_request *request,
     add(&list, "Set-Cookie", answer->cookies[0]);
     add(&list, "Set-Cookie", answer->cookies[1]);
     add(&list, "Location", answer->location);
-    add(&list, "Retry-After", answer->has_retry ? "1" : NULL);
+    add(&list, "Retry-After", answer->retry_ms > 0 ? retry_s : NULL);
     if (answer->is_static)
         kndl_web_answer_static(request, answer->status, list.headers, answer->body);
     else
@@ -87,6 +89,15 @@ static void write_error(struct kndl_buf *out, const struct kndl_error *err)
     kndl_buf_printf(out, "{\"code\":\"%s\",\"message\":", kndl_code_names(err->code)->word);
     kndl_json_append_string(out, err->message);
     kndl_buf_append_char(out, '}');
+}
+
+/* What is away comes back within seconds; what was too much comes when the limit says so, if ever:
+ * a queue that is full of somebody's prompts does not empty by waiting. */
+static uint32_t retry_of(int status, const struct kndl_error *err)
+{
+    if (err->retry_ms > 0)
+        return err->retry_ms;
+    return status == 503 ? 1000 : 0;
 }
 
 void answer_error_as(struct gateway *gateway, struct kndl_web_request *request, int status,
@@ -101,7 +112,7 @@ void answer_error_as(struct gateway *gateway, struct kndl_web_request *request, 
                     .type = "application/json",
                     .body = kndl_buf_slice(&body),
                     .trace = trace,
-                    .has_retry = status == 429 || status == 503,
+                    .retry_ms = retry_of(status, err),
                 });
 }
 

@@ -26,7 +26,7 @@ struct answer {
     const char *encoding;   /* NULL: none */
     const char *cookies[2]; /* Set-Cookie; NULL: none */
     const char *location;   /* where to go on; NULL: none */
-    bool has_retry;         /* Retry-After: 1 */
+    uint32_t retry_ms;      /* Retry-After, in whole seconds; 0: none */
 };
 
 void answer_with(struct gateway *gateway, struct kndl_web_request *request,

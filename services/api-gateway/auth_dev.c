@@ -110,10 +110,7 @@ static int check_dev_login(struct auth *auth, struct kndl_error *err)
 {
     if (!auth_may_dev_login(auth))
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "dev login is off");
-    if (!rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "too many sign-ins from here; wait a minute");
-    return 0;
+    return rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request), err);
 }
 
 void auth_dev_login(struct auth *auth)

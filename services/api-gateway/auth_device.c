@@ -18,10 +18,7 @@ static int check(struct auth *auth, enum rate rate, struct kndl_error *err)
 {
     if (kndl_web_header(auth->request, "origin") != NULL)
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "this is not for pages");
-    if (!rate_take(auth->gateway, rate, rate_address(auth->gateway, auth->request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "too many sign-ins from here; wait a minute");
-    return 0;
+    return rate_take(auth->gateway, rate, rate_address(auth->gateway, auth->request), err);
 }
 
 static void on_begun(const struct kndl_reply *reply, void *data)

@@ -56,10 +56,7 @@ static int check_begin(struct auth *auth, struct kndl_error *err)
 {
     if (!credential_origin_is_ours(&auth->gateway->settings, auth->request, false))
         return credential_refuse_page(err);
-    if (!rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
-                         "too many sign-ins from here; wait a minute");
-    return 0;
+    return rate_take(auth->gateway, RATE_SIGN_IN, rate_address(auth->gateway, auth->request), err);
 }
 
 void auth_github_begin(struct auth *auth)
@@ -190,7 +187,8 @@ void auth_github_return(struct auth *auth)
     char state[STATE_BYTES_MAX], code[CODE_BYTES_MAX], name[AUTH_MACHINE_BYTES_MAX + 1];
     uint8_t before[KNDL_HASH_BYTES];
 
-    if (!rate_take(auth->gateway, RATE_RETURN, rate_address(auth->gateway, auth->request))) {
+    if (rate_take(auth->gateway, RATE_RETURN, rate_address(auth->gateway, auth->request), NULL) <
+        0) {
         go_on(auth, unavailable, NULL);
         return;
     }

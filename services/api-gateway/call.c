@@ -212,12 +212,11 @@ static int prepare(struct call *call, struct kndl_error *err)
 static const struct {
     enum kndl_public_flag flag;
     enum rate rate;
-    const char *sentence;
 } limits[] = {
-    {KNDL_INVITES, RATE_INVITE, "20 Invites an hour; wait a while"},
-    {KNDL_GUESSES, RATE_GUESS, "too many codes; wait a minute"},
-    {KNDL_CONFIRMS, RATE_CONFIRM, "too many confirmations; wait a minute"},
-    {KNDL_POLLS, RATE_POLL, "asked too often; wait a minute"},
+    {KNDL_INVITES, RATE_INVITE},
+    {KNDL_GUESSES, RATE_GUESS},
+    {KNDL_CONFIRMS, RATE_CONFIRM},
+    {KNDL_POLLS, RATE_POLL},
 };
 
 static int check_client(const struct call *call, struct kndl_error *err)
@@ -236,17 +235,17 @@ static int check_client(const struct call *call, struct kndl_error *err)
 static int admit(struct call *call, struct kndl_error *err)
 {
     bool changes = (call->row->flags & KNDL_CHANGES) != 0;
+    enum rate rate = changes ? RATE_COMMAND : RATE_READ;
 
-    if (check_client(call, err) < 0)
+    if (check_client(call, err) < 0 ||
+        rate_take(call->gateway, rate, call->principal.id, err) < 0 ||
+        (changes && rate_take(call->gateway, RATE_COMMAND_ADDRESS,
+                              rate_address(call->gateway, call->request), err) < 0))
         return -1;
-    if (!rate_take(call->gateway, changes ? RATE_COMMAND : RATE_READ, call->principal.id) ||
-        (changes && !rate_take(call->gateway, RATE_COMMAND_ADDRESS,
-                               rate_address(call->gateway, call->request))))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
         if ((call->row->flags & limits[i].flag) &&
-            !rate_take(call->gateway, limits[i].rate, call->principal.id))
-            return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s", limits[i].sentence);
+            rate_take(call->gateway, limits[i].rate, call->principal.id, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -270,7 +269,8 @@ static void fail_now(void *data)
 /* Who tries tokens gets slower answers. */
 static void fail_credential(struct call *call, const struct kndl_error *err)
 {
-    if (rate_take(call->gateway, RATE_BAD_TOKEN, rate_address(call->gateway, call->request))) {
+    if (rate_take(call->gateway, RATE_BAD_TOKEN, rate_address(call->gateway, call->request),
+                  NULL) == 0) {
         fail(call, err);
         return;
     }

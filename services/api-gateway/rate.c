@@ -19,13 +19,20 @@ enum { TOKEN = 3600 * 1000 };
 static const struct {
     int64_t most; /* at once */
     int64_t in_an_hour;
+    const char *what; /* was too much */
 } table[] = {
-    [RATE_SIGN_IN] = {10, 10 * 60},   [RATE_RETURN] = {30, 30 * 60},
-    [RATE_POLL] = {60, 60 * 60},      [RATE_BAD_TOKEN] = {20, 20 * 60},
-    [RATE_COMMAND] = {60, 30 * 3600}, [RATE_COMMAND_ADDRESS] = {600, 300 * 3600},
-    [RATE_READ] = {400, 200 * 3600},  [RATE_INVITE] = {20, 20},
-    [RATE_GUESS] = {20, 20 * 60},     [RATE_CONFIRM] = {10, 10 * 60},
-    [RATE_SOCKET] = {20, 10 * 3600},  [RATE_SOCKET_ADDRESS] = {20, 10 * 3600},
+    [RATE_SIGN_IN] = {10, 10 * 60, "too many sign-ins from here"},
+    [RATE_RETURN] = {30, 30 * 60, "too many sign-ins from here"},
+    [RATE_POLL] = {60, 60 * 60, "asked too often from here"},
+    [RATE_BAD_TOKEN] = {20, 20 * 60, "too many tokens that are not known"},
+    [RATE_COMMAND] = {60, 30 * 3600, "too many requests"},
+    [RATE_COMMAND_ADDRESS] = {600, 300 * 3600, "too many requests"},
+    [RATE_READ] = {400, 200 * 3600, "too many requests"},
+    [RATE_INVITE] = {20, 20, "20 Invites an hour"},
+    [RATE_GUESS] = {20, 20 * 60, "too many codes"},
+    [RATE_CONFIRM] = {10, 10 * 60, "too many confirmations"},
+    [RATE_SOCKET] = {20, 10 * 3600, "too many sockets at once"},
+    [RATE_SOCKET_ADDRESS] = {20, 10 * 3600, "too many sockets at once"},
 };
 
 struct bucket {
@@ -112,7 +119,26 @@ static struct bucket *find(struct rates *rates, enum rate rate, uint64_t key, in
     return idlest;
 }
 
-bool rate_take(struct gateway *gateway, enum rate rate, const char *who)
+static int refuse(enum rate rate, int64_t level, struct kndl_error *err)
+{
+    int64_t in_an_hour = table[rate].in_an_hour;
+    int64_t wait_ms = (TOKEN - level + in_an_hour - 1) / in_an_hour;
+    int64_t wait_s = (wait_ms + 999) / 1000;
+
+    if (wait_s == 1)
+        kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s; come back in a second", table[rate].what);
+    else if (wait_s <= 90)
+        kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s; come back in %d seconds", table[rate].what,
+                  (int)wait_s);
+    else
+        kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s; come back in %d minutes", table[rate].what,
+                  (int)((wait_s + 59) / 60));
+    if (err != NULL)
+        err->retry_ms = (uint32_t)wait_ms;
+    return -1;
+}
+
+int rate_take(struct gateway *gateway, enum rate rate, const char *who, struct kndl_error *err)
 {
     struct rates *rates = gateway->rates;
     int64_t now_ms = kndl_clock_ms();
@@ -121,9 +147,9 @@ bool rate_take(struct gateway *gateway, enum rate rate, const char *who)
     bucket->level = level_now(bucket, now_ms);
     bucket->at_ms = now_ms;
     if (bucket->level < TOKEN)
-        return false;
+        return refuse(rate, bucket->level, err);
     bucket->level -= TOKEN;
-    return true;
+    return 0;
 }
 
 void rate_open(struct gateway *gateway)

@@ -27,8 +27,11 @@ enum rate {
  */
 const char *rate_address(const struct gateway *gateway, const struct kndl_web_request *request);
 
-/* Takes one token; false: there is none. `who` is an address or a person's id. */
-bool rate_take(struct gateway *gateway, enum rate rate, const char *who);
+/*
+ * Takes one token. `who` is an address or a person's id. Fails with KNDL_RESOURCE_EXHAUSTED, in a
+ * sentence, and err->retry_ms, that say when there is one again.
+ */
+int rate_take(struct gateway *gateway, enum rate rate, const char *who, struct kndl_error *err);
 
 void rate_open(struct gateway *gateway);
 void rate_close(struct gateway *gateway);

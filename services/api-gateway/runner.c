@@ -67,7 +67,7 @@ static void refuse(struct runner_request *asked)
 {
     kndl_fail(&asked->refusal, KNDL_UNAUTHENTICATED,
               "the RUNNER_TOKEN is not known here: the Owner registers Runners");
-    if (rate_take(asked->gateway, RATE_BAD_TOKEN, kndl_web_peer(asked->request))) {
+    if (rate_take(asked->gateway, RATE_BAD_TOKEN, kndl_web_peer(asked->request), NULL) == 0) {
         fail_now(asked);
         return;
     }

@@ -102,6 +102,17 @@ static struct view **find_view(struct socket *socket, uint32_t channel)
     return NULL;
 }
 
+static int check_open(struct socket *socket, const GATEWAY(Open) * open, struct kndl_error *err)
+{
+    if (rate_take(socket->gateway, RATE_READ, socket->principal.id, err) < 0)
+        return -1;
+    if (!kndl_id_is_valid(open->session_id))
+        return kndl_session_absent(open->session_id, err);
+    if (open->after_seq < 0)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "after_seq is negative");
+    return 0;
+}
+
 static void take_open(struct socket *socket, const GATEWAY(Open) * open)
 {
     struct view **room = NULL;
@@ -117,13 +128,7 @@ static void take_open(struct socket *socket, const GATEWAY(Open) * open)
     if (room == NULL)
         kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "a socket has at most %d channels",
                   SOCKET_CHANNELS_MAX);
-    else if (!rate_take(socket->gateway, RATE_READ, socket->principal.id))
-        kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "too many requests; wait a moment");
-    else if (!kndl_id_is_valid(open->session_id))
-        kndl_session_absent(open->session_id, &err);
-    else if (open->after_seq < 0)
-        kndl_fail(&err, KNDL_INVALID_ARGUMENT, "after_seq is negative");
-    else {
+    else if (check_open(socket, open, &err) == 0) {
         *room = view_open(socket, open);
         return;
     }

@@ -31,15 +31,22 @@ void upgrade_abort(struct upgrade *upgrade)
     free(upgrade);
 }
 
+static int check_sockets(struct gateway *gateway, const char *person_id, struct kndl_error *err)
+{
+    if (sockets_count(gateway, person_id) >= SOCKETS_OF_PERSON_MAX)
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
+                         "%d sockets are open already: close some pages of this Hub",
+                         SOCKETS_OF_PERSON_MAX);
+    return rate_take(gateway, RATE_SOCKET, person_id, err);
+}
+
 static void let_in(struct gateway *gateway, struct kndl_web_request *request,
                    const struct principal *principal, const char *trace)
 {
     struct kndl_error err;
     bool has_protocol = kndl_web_header(request, "sec-websocket-protocol") != NULL;
 
-    if (!rate_take(gateway, RATE_SOCKET, principal->id) ||
-        sockets_count(gateway, principal->id) >= SOCKETS_OF_PERSON_MAX) {
-        kndl_fail(&err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
+    if (check_sockets(gateway, principal->id, &err) < 0) {
         answer_error(gateway, request, &err, trace);
         return;
     }
@@ -73,8 +80,8 @@ static int check_upgrade(struct gateway *gateway, const struct kndl_web_request 
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the subprotocol is kndl");
     if (gateway->is_draining)
         return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub is stopping");
-    if (!rate_take(gateway, RATE_SOCKET_ADDRESS, rate_address(gateway, request)))
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "too many sockets at once; wait a moment");
+    if (rate_take(gateway, RATE_SOCKET_ADDRESS, rate_address(gateway, request), err) < 0)
+        return -1;
     return credential_read_sign_in(&gateway->settings, request, ret, err);
 }
 

@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 
 import { followTheme } from '@/lib/theme'
-import { Code, hasCode } from '@/lib/transport'
+import { retries, retryDelayMs } from '@/lib/retry'
 
 import { router } from './router'
 import './styles.css'
@@ -13,9 +13,7 @@ followTheme()
 
 const client = new QueryClient({
   defaultOptions: {
-    queries: {
-      retry: (failures, error) => failures < 3 && hasCode(error, Code.Unavailable),
-    },
+    queries: { retry: retries, retryDelay: retryDelayMs },
   },
 })
 
