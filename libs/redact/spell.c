@@ -55,6 +55,13 @@ static bool is_spelled_as_unicode(uint32_t character, unsigned flags)
     return flags & SPELL_JSON_ASCII && character >= 0x7f;
 }
 
+/* Half of a surrogate pair, as JSON may have one alone: three bytes that are no valid UTF-8. */
+static bool is_surrogate_half(struct kndl_slice text)
+{
+    return text.size >= 3 && text.data[0] == 0xed && (text.data[1] & 0xe0) == 0xa0 &&
+           (text.data[2] & 0xc0) == 0x80;
+}
+
 void spell_json(struct spell *spell, struct kndl_slice text, unsigned flags)
 {
     static const char plain[] = "\"\\\b\f\n\r\t";
@@ -65,7 +72,12 @@ void spell_json(struct spell *spell, struct kndl_slice text, unsigned flags)
         uint32_t character = utf8_read(text.data + at, text.size - at, &bytes);
         const char *found =
             character != 0 && character < 0x80 ? strchr(plain, (int)character) : NULL;
-        if (found != NULL || (character == '/' && flags & SPELL_JSON_SLASH)) {
+        struct kndl_slice rest = kndl_slice(text.data + at, text.size - at);
+        if (is_surrogate_half(rest)) {
+            spell_unicode(spell, 0xd800 | (rest.data[1] & 0x1fu) << 6 | (rest.data[2] & 0x3f),
+                          flags);
+            bytes = 3;
+        } else if (found != NULL || (character == '/' && flags & SPELL_JSON_SLASH)) {
             spell_byte(spell, '\\');
             spell_byte(spell, found != NULL ? (uint8_t)letter[found - plain] : '/');
         } else if (!is_spelled_as_unicode(character, flags)) {

@@ -46,6 +46,13 @@ static void rd_01_keys_values_and_numbers_of_json_are_masked(void **unused)
                 "{\"a\":\"{\\\"k\\\":\\\"*************\\\"}\"}");
 }
 
+static void half_of_a_surrogate_pair_stays_an_escape(void **unused)
+{
+    (void)unused;
+    expect_json("[\"\\ud83d 123456\\uDC00\"]", "[\"\\ud83d ******\\udc00\"]");
+    expect_json("[\"\\ud83d\\ude00123456\"]", "[\"😀******\"]");
+}
+
 static void rd_01_a_value_that_is_json_is_masked_where_it_is_a_part_of_json(void **unused)
 {
     static const char account[] = "{\"id\":\"lab-é\",\"n\":[1,2]}";
@@ -205,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rd_01_keys_values_and_numbers_of_json_are_masked),
+        cmocka_unit_test(half_of_a_surrogate_pair_stays_an_escape),
         cmocka_unit_test(rd_01_a_value_that_is_json_is_masked_where_it_is_a_part_of_json),
         cmocka_unit_test(json_in_which_nothing_is_found_stays_byte_for_byte),
         cmocka_unit_test(what_is_not_json_is_masked_as_text),
