@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 
 // Without these Chromium calls home at each start.
@@ -16,6 +17,7 @@ const ARGS = [
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 const TOUCH_PX = 44;
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 export async function launch() {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGS });
@@ -66,6 +68,17 @@ export class Page {
     const folder = path.join(this.kndl.dir, 'screenshots');
     fs.mkdirSync(folder, { recursive: true });
     await this.page.screenshot({ path: path.join(folder, `${name}.png`) });
+  }
+
+  // As anybody can use it: WCAG 2.2 AA, as far as axe can tell (names, roles, contrast), and the layout.
+  async check() {
+    await this.page.evaluate(axe.source);
+    const wrong = await this.page.evaluate(async (tags) => {
+      const { violations } = await globalThis.axe.run({ runOnly: tags });
+      return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+    }, WCAG);
+    assert.deepEqual(wrong, []);
+    await this.checkLayout();
   }
 
   // Nothing scrolls but what is inside of the page, and on a phone everything to press is large enough.

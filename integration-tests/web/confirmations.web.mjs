@@ -40,7 +40,7 @@ for (const [name, viewport, scheme, words, what] of LOOKS) {
       await page.page.goto(`/device#${code}`);
       await page.page.getByLabel('Code').getByText(code).waitFor();
       await page.page.getByText(`wants to ${what}`).waitFor();
-      await page.checkLayout();
+      await page.check();
       await page.screenshot(`confirm-${name}`);
       await page.page.getByRole('button', { name: 'Yes, let it' }).click();
       await page.page.getByText(/^kndl on .* goes on\.$/).waitFor();

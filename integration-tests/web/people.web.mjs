@@ -61,6 +61,43 @@ test('AC-01, AC-02: the Setup link makes the Owner', async () => {
   assert.equal(new URL(ada.page.url()).hash, '');
 });
 
+test('what a Session lacks is said before its prompt is written, which is not lost', async () => {
+  await ada.page.goto('/new');
+  await ada.page.getByText('You have no setup token').waitFor();
+  await ada.page.getByText('There is no Runner').waitFor();
+  await ada.check();
+  await ada.screenshot('lacking');
+  await ada.page.getByLabel('What should Claude do?').fill('say hello');
+  await ada.page.getByRole('link', { name: 'See the Runners' }).click();
+  await ada.page.getByText('There is no Runner yet').waitFor();
+  await ada.page.goBack();
+  await ada.page.getByRole('link', { name: 'Set your setup token' }).click();
+  await ada.page.getByLabel('Setup token', { exact: true }).fill(SETUP_TOKEN);
+  await ada.page.getByRole('button', { name: 'Save' }).click();
+  await ada.page.getByText('Saved.').waitFor();
+  await ada.page.getByRole('link', { name: 'New Session' }).click();
+  assert.equal(await ada.page.getByLabel('What should Claude do?').inputValue(), 'say hello');
+  await ada.page.getByText('There is no Runner').waitFor();
+  assert.equal(await ada.page.getByText('You have no setup token').count(), 0);
+});
+
+test('a setup token that ends soon, or has, is said where it matters', async () => {
+  const day = 24 * 60 * 60 * 1000;
+  for (const [days, words, said] of [[350, 'Your setup token ends by', 'Your token ends by'],
+    [370, 'Your setup token has probably ended', 'Your token has probably ended']]) {
+    await ada.page.clock.setFixedTime(Date.now() + days * day);
+    await ada.page.goto('/new');
+    await ada.page.getByText(words).waitFor();
+    await ada.page.getByRole('link', { name: 'Set a new one' }).click();
+    await ada.page.getByText(said).waitFor();
+  }
+  await ada.page.clock.setFixedTime(Date.now());
+  await ada.page.goto('/setup-token');
+  await ada.page.getByText('A token is set').waitFor();
+  assert.equal(await ada.page.getByText('Your token ends by').count(), 0);
+  await ada.check();
+});
+
 test('the Owner registers a Runner, whose token is shown once', async () => {
   await ada.page.goto('/runners');
   await ada.page.getByText('There is no Runner yet').waitFor();
@@ -74,7 +111,11 @@ test('the Owner registers a Runner, whose token is shown once', async () => {
   await kndl.giveRunnerToken(token);
   await ada.page.goto('/runners');
   await ada.page.getByText('connected', { exact: true }).waitFor();
+  await ada.check();
   await ada.screenshot('runners');
+  await ada.page.goto('/new');
+  await ada.page.getByRole('button', { name: 'Start' }).waitFor();
+  assert.equal(await ada.page.getByRole('link', { name: 'See the Runners' }).count(), 0);
 });
 
 test('AC-01: who has no Invite is told that the Hub is invite-only, and nothing else', async () => {
@@ -83,9 +124,10 @@ test('AC-01: who has no Invite is told that the Hub is invite-only, and nothing 
   await stranger.page.getByRole('button', { name: 'Sign in with GitHub' }).click();
   await asAccount(stranger, 'stranger');
   await stranger.page.getByRole('alert').getByText('This Hub is invite-only.').waitFor();
+  await stranger.page.getByRole('button', { name: 'Sign in with GitHub' }).waitFor();
   const said = await stranger.page.getByRole('main').innerText();
   assert.deepEqual(said.split(/\n+/), ['kndl', 'This Hub is invite-only.', 'Sign in with GitHub']);
-  await stranger.checkLayout();
+  await stranger.check();
   await stranger.screenshot('refused');
   await stranger.close();
 });
@@ -97,13 +139,13 @@ test('AC-09: an Invite lets the second Member in, in another browser', async () 
   grace = await open(PHONE);
   await grace.page.goto(link);
   await grace.page.getByText('You are invited.').waitFor();
-  await grace.checkLayout();
+  await grace.check();
   await grace.page.getByRole('button', { name: 'Accept with GitHub' }).click();
   await asAccount(grace, 'grace');
   await grace.page.getByRole('link', { name: 'Members' }).click();
   await grace.page.getByText('you', { exact: true }).waitFor();
   assert.equal(await grace.page.getByText('Invites').count(), 0);
-  await grace.checkLayout();
+  await grace.check();
   await grace.screenshot('members-phone');
 });
 
@@ -122,14 +164,11 @@ test('CL-01: a machine is signed in by who says yes in the browser', async () =>
   await ada.page.goto('/sign-ins');
   await ada.page.getByText(/^kndl on /).waitFor();
   await ada.page.getByText('this one').waitFor();
+  await ada.check();
   await ada.screenshot('sign-ins');
 });
 
 test('AC-05, AC-07: they see what they may, and are out while it streams', async () => {
-  await ada.page.goto('/setup-token');
-  await ada.page.locator('input[type=password]').fill(SETUP_TOKEN);
-  await ada.page.getByRole('button', { name: 'Save' }).click();
-  await ada.page.getByText('Saved.').waitFor();
   const [{ id: hidden }] = await kndl.json('new', 'demo/notes', '--prompt', 'say hidden');
   const [{ id }] = await kndl.json('new', 'demo/hello', '--prompt', 'hold');
   await until('text is held', async () => (await kndl.anthropic.held()) > 0);
@@ -152,6 +191,9 @@ test('AC-05, AC-07: they see what they may, and are out while it streams', async
   await grace.page.getByRole('link', { name: 'All Sessions' }).click();
   await grace.page.getByText('No Sessions yet').waitFor({ timeout: 10 * 1000 }); // not at the list's next round
   await grace.screenshot('out');
+  await grace.page.goto('/new');
+  await grace.page.getByText('There is no Repo that you may start a Session on').waitFor();
+  await grace.check();
   assert.equal(await ada.page.goto(`/sessions/${id}`).then((answer) => answer.status()), 200);
   await ada.page.getByRole('log', { name: 'Transcript' }).getByText('hold').first().waitFor();
   await kndl.anthropic.release();

@@ -104,7 +104,7 @@ for (const { name, viewport, colorScheme } of sizes) {
       await log(tab.page).getByText(`Wrote banana to ${viewport.width}.txt.`).waitFor({ timeout: 2 * MINUTE_MS });
       await log(tab.page).getByText('Bash').first().waitFor();
       await log(tab.page).getByText(/Worked for/).waitFor();
-      await tab.checkLayout();
+      await tab.check();
       await shot('answered');
     });
 
@@ -114,7 +114,7 @@ for (const { name, viewport, colorScheme } of sizes) {
       await log(tab.page).getByText('The first half is here already.').waitFor();
       assert.equal(await log(tab.page).getByText('The second half').count(), 0);
       await tab.page.getByRole('button', { name: 'Stop' }).waitFor();
-      await tab.checkLayout();
+      await tab.check();
       await shot('streaming');
       await kndl.anthropic.release();
       await log(tab.page).getByText('The second half came when it was let go.').waitFor();
@@ -125,7 +125,7 @@ for (const { name, viewport, colorScheme } of sizes) {
       await send(tab.page, 'ask one');
       const card = tab.page.getByRole('region', { name: 'Open question' });
       await card.getByRole('button', { name: /Blue/ }).click();
-      await tab.checkLayout();
+      await tab.check();
       await shot('question');
       await card.getByRole('button', { name: 'Answer' }).click();
       await log(tab.page).getByText('Thank you, that is all I needed.').waitFor();
@@ -152,7 +152,7 @@ for (const { name, viewport, colorScheme } of sizes) {
       await tab.page.reload();
       await log(tab.page).getByText('this waits', { exact: true }).last().waitFor();
       assert.deepEqual(await readAnswered(tab.page), before);
-      await tab.checkLayout();
+      await tab.check();
     });
 
     it('LI-01 sleeps and wakes by hand, saying so', async () => {
@@ -166,6 +166,30 @@ for (const { name, viewport, colorScheme } of sizes) {
 }
 
 describe('others', () => {
+  it('the way to each page has words, on a phone as well, and shows where one is', async () => {
+    for (const viewport of [PHONE, DESKTOP]) {
+      const tab = await Page.open(browser, kndl, { viewport });
+      await tab.signIn('ada');
+      const pages = tab.page.getByRole('navigation', { name: 'Pages' });
+      const words = (await pages.getByRole('link').allInnerTexts()).map((text) => text.trim());
+      assert.deepEqual(words, ['Variables', 'Setup token', 'Runners', 'Members', 'Sign-ins']);
+      await tab.page.getByRole('button', { name: 'Sign out' }).getByText('Sign out').waitFor();
+      await tab.check();
+      await tab.screenshot(`menu-${viewport.width}`);
+      for (const name of words) {
+        await tab.page.goto('/');
+        await pages.getByRole('link', { name }).click();
+        await tab.page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();
+        if (viewport === DESKTOP) await pages.locator('[aria-current=page]').getByText(name).waitFor();
+        await tab.check();
+      }
+      await tab.page.goto('/nonsense');
+      await tab.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+      await tab.check();
+      await tab.close();
+    }
+  });
+
   it('AC-08 a Participant watches and has nothing to drive with', async () => {
     const [{ id }] = await kndl.json('ls');
     const tab = await Page.open(browser, kndl);
@@ -183,6 +207,7 @@ describe('others', () => {
     await tab.page.goto('/sessions/aaaaaaaaaaaaaaaaaaaaaaaaae');
     await tab.page.getByText('This Session is not here').waitFor();
     await tab.page.getByText('It does not exist, or you have no access to its Repo.').waitFor();
+    await tab.check();
     await tab.close();
   });
 });

@@ -61,6 +61,37 @@ test('one is set, shown or not, and removed', async () => {
   await row('DB').waitFor({ state: 'detached' });
 });
 
+test('by the keyboard alone: what is typed is dots, said to be set, and changed in its place', async () => {
+  const { keyboard } = ada.page;
+  const form = ofRepo().getByRole('form', { name: 'Set a Variable' });
+  const value = form.getByLabel('Value');
+  const dots = () => value.evaluate((area) => getComputedStyle(area).webkitTextSecurity);
+  await form.getByLabel('Name').focus();
+  await keyboard.type('KEYED');
+  await keyboard.press('Tab');
+  await keyboard.type('typed-by-hand-1');
+  assert.equal(await dots(), 'disc');
+  await keyboard.press('Tab'); // Sensitive
+  await keyboard.press('Tab'); // Show what I type
+  await keyboard.press('Space');
+  assert.equal(await dots(), 'none');
+  await keyboard.press('Space');
+  for (let i = 0; i < 3; i += 1) await keyboard.press('Tab'); // at build, the limits, Set
+  await keyboard.press('Enter');
+  await form.getByRole('status').getByText('KEYED is set').waitFor();
+  await row('KEYED').getByRole('button', { name: 'Change KEYED' }).focus();
+  await keyboard.press('Enter');
+  await ada.page.locator('textarea:focus').waitFor();
+  assert.equal(await form.getByLabel('Name').inputValue(), 'KEYED');
+  assert.equal(await value.inputValue(), '');
+  assert.equal(await form.getByLabel('Sensitive: masked').isChecked(), true);
+  await keyboard.type('typed-anew-2');
+  for (let i = 0; i < 5; i += 1) await keyboard.press('Tab');
+  await keyboard.press('Enter');
+  await form.getByRole('status').getByText('KEYED is set').waitFor();
+  await ada.check();
+});
+
 test('RD-06: what cannot be masked is refused with the reason, RD-07: the limits are told', async () => {
   ada.expected.push(/status of 400/);
   await set(ofRepo(), 'SHORT', 'abc', true);
@@ -68,9 +99,13 @@ test('RD-06: what cannot be masked is refused with the reason, RD-07: the limits
   ada.expected.pop();
   await set(ofRepo(), 'WEAK', 'admin', true);
   await ofRepo().getByText('common word').waitFor();
-  await ada.page.getByText('What masking finds').click();
+  const form = ofRepo().getByRole('form', { name: 'Set a Variable' });
+  await form.getByText(/not found where it was transformed first: base64, hashed, cut in pieces/).waitFor();
+  await form.getByText('What masking finds').click();
   for (const words of [/base64, hashed/, /wraps with indentation/, /What a script writes to disk stays there/])
-    await ada.page.getByText(words).first().waitFor();
+    await form.getByText(words).last().waitFor();
+  await form.getByLabel('Sensitive: masked').setChecked(false);
+  await form.getByText('What masking finds').waitFor({ state: 'detached' });
 });
 
 test('a .env file is pasted', async () => {
@@ -91,7 +126,7 @@ test('a Shared variable is made, linked, and overridden by the Repo\'s own', asy
   await entry.getByRole('button', { name: 'Link', exact: true }).click();
   await entry.getByRole('button', { name: 'Unlink demo/hello' }).waitFor();
   await row('ONE=shared').getByText('the Repo’s own wins').waitFor();
-  await ada.checkLayout();
+  await ada.check();
 });
 
 test('RD-01: stars in the page, and a change that waits for the next wake', async () => {
@@ -130,7 +165,7 @@ test('RD-01, RD-03, RD-07: redaction is tested, and what came out is shown', asy
   await output.getByText(/^it is \*{20,} here$/).first().waitFor();
   await output.getByText('base64: not found, as known').waitFor();
   await redaction.getByText(/Known not to be found: base64, wrapped with indentation/).waitFor();
-  await ada.checkLayout();
+  await ada.check();
   await ada.screenshot('variables-tested');
 });
 
@@ -151,7 +186,7 @@ test('on a phone nothing is too small or too wide, in the dark', async () => {
   await redaction.getByRole('button', { name: 'Test redaction' }).click();
   await redaction.getByText('Masked everywhere.').waitFor();
   await redaction.getByText('Tool output').click();
-  await phone.checkLayout();
+  await phone.check();
   await phone.screenshot('variables-phone');
   assert.deepEqual(phone.complaints, []);
   await ada.page.goto('/variables');

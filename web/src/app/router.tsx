@@ -32,7 +32,7 @@ const DevicePage = lazy(async () => ({
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: () => (
-    <Empty title="There is no such page">
+    <Empty isPage title="There is no such page">
       <Link to="/" className="inline-flex min-h-11 items-center text-accent underline">
         All Sessions
       </Link>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, Outlet, useMatchRoute } from '@tanstack/react-router'
-import { Braces, KeyRound, Laptop, LogOut, Monitor, Moon, Plus, Server, Sun, Users, type LucideIcon } from 'lucide-react'
+import { Braces, KeyRound, Laptop, LogOut, Monitor, Moon, Plus, Server, Sun, Users } from 'lucide-react'
 
 import { useMe } from '@/features/auth/api/whoami'
 import { useSignOut } from '@/features/auth/api/sign-in'
@@ -8,44 +8,64 @@ import { SignIn } from '@/features/auth/sign-in'
 import { SessionList } from '@/features/sessions/session-list'
 import { currentTheme, setTheme, type Theme } from '@/lib/theme'
 import { sentence } from '@/lib/transport'
-import { Button } from '@/ui/button'
 import { ErrorText, Loading } from '@/ui/feedback'
 
 const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
+
+// A row of the menu: a picture and what it is called, large enough for a thumb.
+const entry =
+  'flex min-h-11 min-w-0 items-center gap-2 rounded-lg px-2 text-left text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent md:min-h-9'
 
 function ThemeButton() {
   const [theme, set] = useState(currentTheme)
   const Icon = theme === 'system' ? Monitor : theme === 'light' ? Sun : Moon
   return (
-    <Button
-      tone="quiet"
-      aria-label={`Theme: ${theme}`}
-      title={`Theme: ${theme}`}
+    <button
+      type="button"
+      className={entry}
+      title="Light, dark, or as the system has it"
       onClick={() => {
         setTheme(nextTheme[theme])
         set(nextTheme[theme])
       }}
     >
-      <Icon className="size-4" aria-hidden />
-    </Button>
+      <Icon className="size-4 shrink-0" aria-hidden /> Theme: {theme}
+    </button>
   )
 }
 
-function IconLink({ to, label, icon: Icon }: { to: '/members' | '/runners' | '/variables' | '/sign-ins' | '/setup-token'; label: string; icon: LucideIcon }) {
+const pages = [
+  { to: '/variables', label: 'Variables', icon: Braces },
+  { to: '/setup-token', label: 'Setup token', icon: KeyRound },
+  { to: '/runners', label: 'Runners', icon: Server },
+  { to: '/members', label: 'Members', icon: Users },
+  { to: '/sign-ins', label: 'Sign-ins', icon: Laptop },
+] as const
+
+function Menu({ login }: { login: string }) {
+  const signOut = useSignOut()
   return (
-    <Link
-      to={to}
-      aria-label={label}
-      title={label}
-      className="inline-flex size-11 shrink-0 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink md:size-9"
-    >
-      <Icon className="size-4" aria-hidden />
-    </Link>
+    <div className="mt-auto border-t border-line p-2 pb-[max(0.5rem,env(safe-area-inset-bottom))]">
+      <nav aria-label="Pages" className="grid grid-cols-2">
+        {pages.map(({ to, label, icon: Icon }) => (
+          <Link key={to} to={to} className={entry}>
+            <Icon className="size-4 shrink-0" aria-hidden /> {label}
+          </Link>
+        ))}
+        <ThemeButton />
+      </nav>
+      <div className="flex items-center justify-between gap-2">
+        <span className="min-w-0 truncate px-2 text-sm text-muted">Signed in as {login}</span>
+        <button type="button" className={`${entry} shrink-0`} onClick={() => signOut.mutate()}>
+          <LogOut className="size-4 shrink-0" aria-hidden /> Sign out
+        </button>
+      </div>
+      {signOut.isError && <ErrorText>{sentence(signOut.error)}</ErrorText>}
+    </div>
   )
 }
 
 function Sidebar({ login }: { login: string }) {
-  const signOut = useSignOut()
   return (
     <div className="flex h-full min-h-0 flex-col border-r border-line bg-panel">
       <div className="flex items-center gap-2 p-3">
@@ -60,18 +80,7 @@ function Sidebar({ login }: { login: string }) {
         </Link>
       </div>
       <SessionList />
-      <div className="mt-auto flex flex-wrap items-center justify-between border-t border-line p-2 pb-[max(0.5rem,env(safe-area-inset-bottom))] text-sm">
-        <span className="min-w-0 basis-full truncate px-2 pt-1 text-muted">{login}</span>
-        <IconLink to="/variables" label="Variables" icon={Braces} />
-        <IconLink to="/members" label="Members" icon={Users} />
-        <IconLink to="/runners" label="Runners" icon={Server} />
-        <IconLink to="/sign-ins" label="Where you are signed in" icon={Laptop} />
-        <IconLink to="/setup-token" label="Setup token" icon={KeyRound} />
-        <ThemeButton />
-        <Button tone="quiet" aria-label="Sign out" title="Sign out" onClick={() => signOut.mutate()}>
-          <LogOut className="size-4" aria-hidden />
-        </Button>
-      </div>
+      <Menu login={login} />
     </div>
   )
 }

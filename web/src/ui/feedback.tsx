@@ -34,10 +34,12 @@ export function Notices({ children }: { children: readonly string[] }) {
   ))
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+// In place of what is not there; `isPage`: all of the page is not.
+export function Empty({ title, isPage = false, children }: { title: string; isPage?: boolean; children?: ReactNode }) {
+  const Title = isPage ? 'h1' : 'p'
   return (
     <div className="flex flex-col items-center gap-2 p-8 text-center">
-      <p className="font-medium">{title}</p>
+      <Title className="font-medium">{title}</Title>
       <div className="max-w-prose text-sm text-muted">{children}</div>
     </div>
   )

@@ -24,7 +24,7 @@ export function Field({ label, hint, value, onChange, type = 'text', autoComplet
         spellCheck={false}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         onChange={(event) => onChange(event.target.value)}
-        className="min-h-11 rounded-lg border border-line bg-panel px-3 text-base md:min-h-10 md:text-sm"
+        className="min-h-11 rounded-lg border border-edge bg-panel px-3 text-base md:min-h-10 md:text-sm"
       />
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-xs text-muted">
@@ -49,7 +49,7 @@ export function Select({ label, value, onChange, options }: SelectProps) {
       <select
         value={value}
         onChange={(event) => onChange(event.target.value)}
-        className="min-h-11 max-w-full rounded-lg border border-line bg-panel px-2 text-sm md:min-h-9"
+        className="min-h-11 max-w-full rounded-lg border border-edge bg-panel px-2 text-sm md:min-h-9"
       >
         {options.map((option) => (
           <option key={option.value} value={option.value}>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 
 import { maskedText } from './masked'
 import { useRemoveSetupToken, useSetSetupToken, useSetupToken } from './api/setup-token'
+import { tokenEnd } from '@/lib/setup-token'
 import { sentence } from '@/lib/transport'
 import { fullTime } from '@/lib/time'
 import { Button } from '@/ui/button'
@@ -9,6 +10,18 @@ import { Confirm } from '@/ui/confirm'
 import { ErrorText, Loading } from '@/ui/feedback'
 import { Field } from '@/ui/field'
 import { Page } from '@/ui/page'
+
+function EndWarning({ expiresAtMs }: { expiresAtMs: bigint }) {
+  const end = tokenEnd(expiresAtMs)
+  if (end === 'far') return null
+  return (
+    <p role="status" className="rounded-lg bg-warn-soft p-3 text-sm text-warn">
+      {end === 'past'
+        ? 'Your token has probably ended: it is a year old. Make a new one and replace it.'
+        : `Your token ends by ${fullTime(expiresAtMs)}. Make a new one and replace it before; your Sessions cannot run without.`}
+    </p>
+  )
+}
 
 export function SetupTokenPage() {
   const token = useSetupToken()
@@ -21,17 +34,19 @@ export function SetupTokenPage() {
       <p className="text-muted">
         Your Sessions run on your own Claude subscription. Make a token with{' '}
         <code className="rounded bg-sunken px-1 font-mono text-sm">claude setup-token</code> on your machine and
-        paste it here. It is kept encrypted, given only to your own Sessions’ Claude Code, and never shown again.
+        paste it here. It is kept encrypted, given only to your own Sessions’ Claude Code, and never shown again; whatever
+        a Session says of it is stars.
       </p>
       {token.isPending && <Loading what="your token" />}
       {token.isError && <ErrorText retry={() => void token.refetch()}>{sentence(token.error)}</ErrorText>}
       {token.data === null && <p className="rounded-lg bg-warn-soft p-3 text-warn">You have no setup token yet, so you cannot start a Session.</p>}
+      {token.data != null && <EndWarning expiresAtMs={token.data.expiresAtMs} />}
       {token.data != null && (
         <div className="flex flex-wrap items-center justify-between gap-3 rounded-lg border border-line bg-panel p-4">
           <div>
             <p className="font-medium">A token is set</p>
             <p className="text-sm text-muted">
-              since {fullTime(token.data.setAtMs)}; it ends about {fullTime(token.data.expiresAtMs)};{' '}
+              since {fullTime(token.data.setAtMs)}; it ends by {fullTime(token.data.expiresAtMs)};{' '}
               {maskedText(token.data.masked)}
             </p>
           </div>
@@ -63,7 +78,11 @@ export function SetupTokenPage() {
           Save
         </Button>
         {set.isError && <ErrorText>{sentence(set.error)}</ErrorText>}
-        {set.isSuccess && <p role="status" className="text-good">Saved.</p>}
+        {set.isSuccess && (
+          <p role="status" className="text-good">
+            Saved. Sessions have it from their next start or wake on.
+          </p>
+        )}
       </form>
     </Page>
   )

@@ -9,10 +9,16 @@ import { ErrorText, Loading } from '@/ui/feedback'
 import { Select } from '@/ui/field'
 
 import { useLinkShared, useRemoveShared, useSetShared, useSharedVariables } from './api/variables'
-import { VariableForm, Warnings } from './variable-form'
+import { useBegin, VariableForm, Warnings } from './variable-form'
 import { VariableRow } from './variable-row'
 
-function SharedRow({ variable, repos }: { variable: Variable; repos: readonly Repo[] }) {
+interface RowProps {
+  variable: Variable
+  repos: readonly Repo[]
+  onChange(): void
+}
+
+function SharedRow({ variable, repos, onChange }: RowProps) {
   const link = useLinkShared()
   const remove = useRemoveShared()
   const [chosen, setChosen] = useState('')
@@ -55,6 +61,9 @@ function SharedRow({ variable, repos }: { variable: Variable; repos: readonly Re
           >
             Link
           </Button>
+          <Button aria-label={`Change ${variable.name}`} onClick={onChange}>
+            Change
+          </Button>
           <Confirm
             label={`Remove ${variable.name}`}
             question="Its Repos’ Sessions start without it from here on."
@@ -72,6 +81,7 @@ function SharedRow({ variable, repos }: { variable: Variable; repos: readonly Re
 export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
   const shared = useSharedVariables()
   const set = useSetShared()
+  const { begin, count, change } = useBegin()
 
   return (
     <section className="flex flex-col gap-3" aria-labelledby="shared-variables">
@@ -88,11 +98,19 @@ export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
       {shared.data !== undefined && shared.data.length > 0 && (
         <ul aria-label="Shared variables" className="divide-y divide-line rounded-lg border border-line bg-panel">
           {shared.data.map((variable) => (
-            <SharedRow key={variable.sharedId} variable={variable} repos={repos} />
+            <SharedRow
+              key={variable.sharedId}
+              variable={variable}
+              repos={repos}
+              onChange={() => change(variable)}
+            />
           ))}
         </ul>
       )}
       <VariableForm
+        key={count}
+        label="Set a Shared variable"
+        begin={begin}
         busy={set.isPending}
         error={set.isError ? sentence(set.error) : null}
         onSave={(edit, done) => {

@@ -1,24 +1,31 @@
 import { useId, useState } from 'react'
 
-import type { VariableWarning } from '@/gen/kndl/secrets/v1/variable_pb'
+import type { Variable, VariableWarning } from '@/gen/kndl/secrets/v1/variable_pb'
 import { Button } from '@/ui/button'
 import { ErrorText } from '@/ui/feedback'
 import { Field } from '@/ui/field'
 
 import type { Edit } from './api/variables'
 
+// Told where a value is set: masking has limits.
 export function Limits() {
   return (
-    <details className="text-sm text-muted">
-      <summary className="min-h-11 cursor-pointer py-2 md:min-h-9">What masking finds, and what it does not</summary>
-      <p className="mt-2">
-        A Sensitive value becomes stars wherever a Session shows it as it is, also trimmed, JSON- or URL-encoded, or
-        wrapped by a terminal. <strong>Not found</strong> is a value that was transformed before it was printed
-        (base64, hashed, cut in pieces), nor one that Claude Code’s own screen wraps with indentation (the transcript
-        is still masked). What a script writes to disk stays there, and up to seven characters of a value’s beginning
-        may show while it is typed slowly.
+    <div className="text-sm text-muted">
+      <p>
+        A Sensitive value is stars wherever a Session shows it as it is, and nobody can read it here again. It is{' '}
+        <strong>not found</strong> where it was transformed first: base64, hashed, cut in pieces.
       </p>
-    </details>
+      <details>
+        <summary className="min-h-11 cursor-pointer py-2 md:min-h-9">What masking finds, and what it does not</summary>
+        <p className="mt-2">
+          Found: the value as it is, trimmed, JSON- or URL-encoded, each long line of one that has several, and wrapped
+          by a terminal. Not found: a value that was transformed before it was printed (base64, hashed, cut in pieces),
+          nor one that Claude Code’s own screen wraps with indentation (the transcript is still masked). What a script
+          writes to disk stays there, and up to seven characters of a value’s beginning may show while it is typed
+          slowly.
+        </p>
+      </details>
+    </div>
   )
 }
 
@@ -31,7 +38,16 @@ export function Check({ label, checked, onChange }: { label: string; checked: bo
   )
 }
 
-export function Area({ label, hint, value, onChange }: { label: string; hint: string; value: string; onChange(value: string): void }) {
+interface AreaProps {
+  label: string
+  hint: string
+  value: string
+  isSecret?: boolean
+  autoFocus?: boolean
+  onChange(value: string): void
+}
+
+export function Area({ label, hint, value, isSecret = false, autoFocus, onChange }: AreaProps) {
   const id = useId()
   return (
     <div className="flex flex-col gap-1">
@@ -43,10 +59,11 @@ export function Area({ label, hint, value, onChange }: { label: string; hint: st
         value={value}
         rows={3}
         autoComplete="off"
+        autoFocus={autoFocus}
         spellCheck={false}
         aria-describedby={`${id}-hint`}
         onChange={(event) => onChange(event.target.value)}
-        className="rounded-lg border border-line bg-panel p-3 font-mono text-base md:text-sm"
+        className={`rounded-lg border border-edge bg-panel p-3 font-mono text-base md:text-sm ${isSecret ? 'secret-text' : ''}`}
       />
       <p id={`${id}-hint`} className="text-xs text-muted">
         {hint}
@@ -67,43 +84,78 @@ export function Warnings({ warnings }: { warnings: VariableWarning[] }) {
   )
 }
 
+const empty: Edit = { name: '', value: '', sensitive: true, atBuild: false }
+
+// A form begins empty, or anew with what is to be changed. A Sensitive value does not come back.
+export function useBegin() {
+  const [begun, setBegun] = useState({ begin: empty, count: 0 })
+  return {
+    ...begun,
+    change: ({ name, value, sensitive, atBuild }: Variable) =>
+      setBegun({ begin: { name, value: sensitive ? '' : value, sensitive, atBuild }, count: begun.count + 1 }),
+  }
+}
+
 interface Props {
+  label: string
+  begin: Edit
   busy: boolean
   error: string | null
   onSave(edit: Edit, done: () => void): void
 }
 
-export function VariableForm({ busy, error, onSave }: Props) {
-  const [name, setName] = useState('')
-  const [value, setValue] = useState('')
-  const [sensitive, setSensitive] = useState(true)
-  const [atBuild, setAtBuild] = useState(false)
+export function VariableForm({ label, begin, busy, error, onSave }: Props) {
+  const [edit, setEdit] = useState(begin)
+  const [isShown, setShown] = useState(false)
+  const [saved, setSaved] = useState('')
+  const change = (part: Partial<Edit>) => setEdit({ ...edit, ...part })
   return (
     <form
+      aria-label={label}
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault()
-        onSave({ name: name.trim(), value, sensitive, atBuild }, () => {
-          setName('')
-          setValue('')
+        setSaved('')
+        const name = edit.name.trim()
+        onSave({ ...edit, name }, () => {
+          setEdit(empty)
+          setSaved(name)
         })
       }}
     >
-      <Field label="Name" value={name} onChange={setName} autoComplete="off" />
+      <h3 className="font-medium">{label}</h3>
+      <Field label="Name" value={edit.name} onChange={(name) => change({ name })} autoComplete="off" />
       <Area
         label="Value"
         hint="One of the same name is replaced. It applies to each Session at its next start or wake."
-        value={value}
-        onChange={setValue}
+        value={edit.value}
+        isSecret={edit.sensitive && !isShown}
+        autoFocus={begin.name !== ''}
+        onChange={(value) => change({ value })}
       />
-      <div className="flex flex-wrap gap-4">
-        <Check label="Sensitive: masked, and never shown again" checked={sensitive} onChange={setSensitive} />
-        <Check label="Available at build" checked={atBuild} onChange={setAtBuild} />
+      <div className="flex flex-wrap gap-x-4">
+        <Check
+          label="Sensitive: masked, and never shown again"
+          checked={edit.sensitive}
+          onChange={(sensitive) => change({ sensitive })}
+        />
+        {edit.sensitive && <Check label="Show what I type" checked={isShown} onChange={setShown} />}
+        <Check
+          label="Available at build, too"
+          checked={edit.atBuild}
+          onChange={(atBuild) => change({ atBuild })}
+        />
       </div>
-      <Button type="submit" tone="accent" busy={busy} disabled={name.trim() === ''} className="self-start">
+      {edit.sensitive && <Limits />}
+      <Button type="submit" tone="accent" busy={busy} disabled={edit.name.trim() === ''} className="self-start">
         Set
       </Button>
       {error !== null && <ErrorText>{error}</ErrorText>}
+      {saved !== '' && (
+        <p role="status" className="text-sm text-good">
+          {saved} is set; each Session gets it at its next start or wake.
+        </p>
+      )}
     </form>
   )
 }

@@ -7,15 +7,15 @@ import { maskedText } from './masked'
 
 export function VariableRow({ variable, children }: { variable: Variable; children?: ReactNode }) {
   return (
-    <li className="flex flex-col gap-2 p-3">
-      <div className="min-w-0">
+    <li className="flex flex-wrap items-start gap-2 p-3">
+      <div className="min-w-0 flex-1 basis-64">
         <p className={`font-mono text-sm break-all ${variable.overridden ? 'line-through' : ''}`}>
           {variable.name}
           {!variable.sensitive && !variable.unreadable && <span className="text-muted">={variable.value}</span>}
         </p>
         <p className="text-sm text-muted">
           {[
-            variable.sensitive ? 'Sensitive' : 'shown',
+            variable.sensitive ? 'Sensitive' : 'not Sensitive',
             variable.atBuild ? 'at build' : '',
             variable.sharedId === '' ? '' : 'Shared',
             variable.overridden ? 'the Repo’s own wins' : '',

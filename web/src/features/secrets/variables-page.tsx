@@ -12,7 +12,7 @@ import { parseDotenv } from './dotenv'
 import { maskedText } from './masked'
 import { RedactionTest } from './redaction-test'
 import { SharedVariables } from './shared-variables'
-import { Area, Check, Limits, VariableForm, Warnings } from './variable-form'
+import { Area, Check, Limits, useBegin, VariableForm, Warnings } from './variable-form'
 import { VariableRow } from './variable-row'
 
 function Paste({ repoId }: { repoId: bigint }) {
@@ -38,6 +38,7 @@ function Paste({ repoId }: { repoId: bigint }) {
       >
         <Area label=".env" hint="Lines NAME=value. All of them are set, or none." value={text} onChange={setText} />
         <Check label="All of them are Sensitive" checked={sensitive} onChange={setSensitive} />
+        {sensitive && <Limits />}
         <Button type="submit" busy={set.isPending} disabled={text.trim() === ''} className="self-start">
           Set all
         </Button>
@@ -53,9 +54,13 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
   const variables = useVariables(repoId)
   const set = useSetVariables(repoId)
   const remove = useRemoveVariable(repoId)
+  const { begin, count, change } = useBegin()
 
   return (
-    <section className="flex flex-col gap-3" aria-label={`Variables of ${name}`}>
+    <section className="flex flex-col gap-3" aria-labelledby="repo-variables">
+      <h2 id="repo-variables" className="text-lg font-semibold">
+        Variables of {name}
+      </h2>
       {variables.isPending && <Loading what="the Variables" />}
       {variables.isError && <ErrorText retry={() => void variables.refetch()}>{sentence(variables.error)}</ErrorText>}
       {variables.data?.variables.length === 0 && <p className="text-sm text-muted">{name} has no Variables yet.</p>}
@@ -64,12 +69,17 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
           {variables.data.variables.map((variable) => (
             <VariableRow key={`${variable.name} ${variable.sharedId}`} variable={variable}>
               {variable.sharedId === '' && (
-                <Confirm
-                  label={`Remove ${variable.name}`}
-                  question="Sessions start without it from here on; those that run keep it until they sleep."
-                  busy={remove.isPending}
-                  onConfirm={() => remove.mutate(variable.name)}
-                />
+                <>
+                  <Button aria-label={`Change ${variable.name}`} onClick={() => change(variable)}>
+                    Change
+                  </Button>
+                  <Confirm
+                    label={`Remove ${variable.name}`}
+                    question="Sessions start without it from here on; those that run keep it until they sleep."
+                    busy={remove.isPending}
+                    onConfirm={() => remove.mutate(variable.name)}
+                  />
+                </>
               )}
             </VariableRow>
           ))}
@@ -80,6 +90,9 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
         <p className="text-sm text-muted">git tokens of its Sandboxes: {maskedText(variables.data.gitTokens)}</p>
       )}
       <VariableForm
+        key={count}
+        label="Set a Variable"
+        begin={begin}
         busy={set.isPending}
         error={set.isError ? sentence(set.error) : null}
         onSave={(edit, done) => set.mutate([edit], { onSuccess: done })}
@@ -101,7 +114,6 @@ export function VariablesPage() {
       <p className="text-muted">
         What Sessions on a Repo get in their environment: in every process of the Sandbox, so Claude can read them.
       </p>
-      <Limits />
       {repos.isPending && <Loading what="Repos" />}
       {repos.isError && <ErrorText retry={() => void repos.refetch()}>{sentence(repos.error)}</ErrorText>}
       {repos.data?.length === 0 && <Empty title="There is no Repo that you may see" />}

@@ -1,5 +1,5 @@
-import { useState } from 'react'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { useNavigate } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import { ArrowUp } from 'lucide-react'
 
@@ -7,11 +7,12 @@ import { reposQuery } from '@/lib/repos'
 import { newRequestId } from '@/lib/request-id'
 import { Code, hasCode, sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
-import { Empty, ErrorText, Loading, Notices } from '@/ui/feedback'
+import { ErrorText, Loading, Notices } from '@/ui/feedback'
 import { Select } from '@/ui/field'
 import { Page } from '@/ui/page'
 
 import { useCreateSession } from './api/create-session'
+import { Lacking, Way } from './lacking'
 import { PromptBox } from './prompt-box'
 
 const models = [
@@ -25,28 +26,35 @@ const efforts = [
   ...['low', 'medium', 'high', 'xhigh', 'max'].map((value) => ({ value, label: `${value} effort` })),
 ]
 const lastRepo = 'kndl.repo'
+const draftKey = 'kndl.draft.new'
 
 export function NewSession() {
   const answer = useQuery(reposQuery)
   const create = useCreateSession()
   const navigate = useNavigate()
   const [repo, setRepo] = useState(localStorage.getItem(lastRepo) ?? '')
-  const [prompt, setPrompt] = useState('')
+  const [prompt, setPrompt] = useState(() => sessionStorage.getItem(draftKey) ?? '')
   const [model, setModel] = useState('')
   const [effort, setEffort] = useState('')
   const [requestId, setRequestId] = useState(newRequestId)
 
+  // Whoever goes to set a setup token first finds here what they wrote.
+  useEffect(() => sessionStorage.setItem(draftKey, prompt), [prompt])
+
   if (answer.isPending) return <Loading what="Repos" />
-  if (answer.isError) return <ErrorText retry={() => void answer.refetch()}>{sentence(answer.error)}</ErrorText>
+  if (answer.isError)
+    return (
+      <Page title="New Session">
+        <ErrorText retry={() => void answer.refetch()}>{sentence(answer.error)}</ErrorText>
+      </Page>
+    )
   const { repos, notices } = answer.data
   if (repos.length === 0)
     return (
-      <>
+      <Page title="New Session">
         <Notices>{notices}</Notices>
-        <Empty title="No Repo yet">
-          Install the Hub’s GitHub App on a Repo that you are a collaborator of; it then appears here.
-        </Empty>
-      </>
+        <Lacking repoCount={0} />
+      </Page>
     )
 
   const chosen = repos.some((each) => each.name === repo) ? repo : repos[0]!.name
@@ -56,8 +64,10 @@ export function NewSession() {
     create.mutate(
       { requestId, repoName: chosen, prompt, model, effort },
       {
-        onSuccess: ({ session }) =>
-          void navigate({ to: '/sessions/$sessionId', params: { sessionId: session!.id } }),
+        onSuccess: ({ session }) => {
+          setPrompt('')
+          void navigate({ to: '/sessions/$sessionId', params: { sessionId: session!.id } })
+        },
         onError: () => setRequestId(newRequestId()),
       },
     )
@@ -66,6 +76,7 @@ export function NewSession() {
   return (
     <Page title="New Session">
       <Notices>{notices}</Notices>
+      <Lacking repoCount={repos.length} />
       <p className="text-muted">
         A real Claude Code starts in a Sandbox of its own on a fresh clone, on your own subscription. Everyone with
         access to the Repo can watch; only you drive.
@@ -93,11 +104,7 @@ export function NewSession() {
       {create.isError && (
         <ErrorText>
           {sentence(create.error)}
-          {hasCode(create.error, Code.Aborted) && (
-            <Link to="/setup-token" className="flex min-h-11 w-fit items-center underline">
-              Your setup token
-            </Link>
-          )}
+          {hasCode(create.error, Code.Aborted) && <Way to="/setup-token">Your setup token</Way>}
         </ErrorText>
       )}
     </Page>

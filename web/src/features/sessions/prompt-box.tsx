@@ -25,7 +25,7 @@ export function PromptBox({ label, placeholder, value, onChange, onSend, onEscap
   }, [value])
 
   return (
-    <div className="rounded-2xl border border-line bg-panel p-2 shadow-sm focus-within:border-accent">
+    <div className="rounded-2xl border border-edge bg-panel p-2 shadow-sm focus-within:border-accent">
       <textarea
         ref={box}
         rows={1}
@@ -44,7 +44,7 @@ export function PromptBox({ label, placeholder, value, onChange, onSend, onEscap
             onEscape?.()
           }
         }}
-        className="block max-h-80 min-h-11 w-full resize-none bg-transparent px-2 py-2 text-base outline-none placeholder:text-muted md:text-sm"
+        className="block max-h-80 min-h-11 w-full resize-none bg-transparent px-2 py-2 text-base outline-none md:text-sm"
       />
       <div className="flex flex-wrap items-center gap-2">{children}</div>
     </div>

@@ -71,7 +71,7 @@ function Asked({ asked, choice, onChange, numbers }: AskedProps) {
         onChange={(event) =>
           onChange({ labels: asked.multiSelect ? choice.labels : [], other: event.target.value })
         }
-        className="min-h-11 rounded-lg border border-line bg-panel px-3 text-base md:min-h-9 md:text-sm"
+        className="min-h-11 rounded-lg border border-edge bg-panel px-3 text-base md:min-h-9 md:text-sm"
       />
     </fieldset>
   )

@@ -31,8 +31,7 @@ function Controls({ session }: { session: Session }) {
     <>
       {session.state === State.ACTIVE && (
         <Button tone="quiet" busy={control.isPending} onClick={() => control.mutate('sleepSession')}>
-          <Moon className="size-4" aria-hidden /> <span className="hidden sm:inline">Sleep</span>
-          <span className="sr-only sm:hidden">Sleep</span>
+          <Moon className="size-4" aria-hidden /> Sleep
         </Button>
       )}
       {session.state === State.ASLEEP && (
@@ -67,12 +66,14 @@ export function SessionHeader({ session }: { session: Session }) {
           <h1 className="truncate text-sm font-semibold md:text-base">
             {session.title === '' ? 'New Session' : session.title}
           </h1>
-          <p className="truncate text-xs text-muted">
-            {session.repoName}
-            {!session.isCreator && ` · ${session.creatorLogin} drives, you watch`}
+          <p className="flex items-center gap-2 text-xs text-muted">
+            <StateBadge session={session} />
+            <span className="min-w-0 truncate">
+              {session.repoName}
+              {!session.isCreator && ` · ${session.creatorLogin} drives, you watch`}
+            </span>
           </p>
         </div>
-        <StateBadge session={session} />
         {session.isCreator && <Controls session={session} />}
       </div>
       {session.reason !== '' && (

@@ -38,7 +38,7 @@ export function SessionList() {
           placeholder="Search"
           value={words}
           onChange={(event) => setWords(event.target.value)}
-          className="min-h-11 min-w-0 flex-1 rounded-lg border border-line bg-panel px-3 text-base md:min-h-9 md:text-sm"
+          className="min-h-11 min-w-0 flex-1 rounded-lg border border-edge bg-panel px-3 text-base md:min-h-9 md:text-sm"
         />
         <button
           type="button"

@@ -45,7 +45,7 @@ export function SessionView({ sessionId }: { sessionId: string }) {
 
   if (closed !== undefined)
     return (
-      <Empty title="This Session is not here">
+      <Empty isPage title="This Session is not here">
         <p className="mb-3">{closed.code === 'not_found' ? 'It does not exist, or you have no access to its Repo.' : closed.message}</p>
         <Link to="/" className="inline-flex min-h-11 items-center text-accent underline">
           All Sessions

@@ -1,21 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { newRequestId } from '@/lib/request-id'
+import { runnersQuery } from '@/lib/runners'
 import { runners } from '@/lib/transport'
 
-const key = ['runners']
-
-export function useRunners() {
-  return useQuery({
-    queryKey: key,
-    queryFn: async () => (await runners.listRunners({})).runners,
-    refetchInterval: 10_000,
-  })
-}
+export const useRunners = () => useQuery(runnersQuery)
 
 function useChange<Input, Output>(change: (input: Input) => Promise<Output>) {
   const client = useQueryClient()
-  return useMutation({ mutationFn: change, onSuccess: () => client.invalidateQueries({ queryKey: key }) })
+  return useMutation({ mutationFn: change, onSuccess: () => client.invalidateQueries({ queryKey: runnersQuery.queryKey }) })
 }
 
 export const useRegisterRunner = () =>

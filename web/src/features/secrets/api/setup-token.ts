@@ -1,23 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { newRequestId } from '@/lib/request-id'
+import { setupTokenQuery } from '@/lib/setup-token'
 import { secrets } from '@/lib/transport'
 
-const key = ['setup-token']
-
-// null: there is none. Never its value.
-export function useSetupToken() {
-  return useQuery({
-    queryKey: key,
-    queryFn: async () => (await secrets.getSetupToken({})).setupToken ?? null,
-  })
-}
+export const useSetupToken = () => useQuery(setupTokenQuery)
 
 export function useSetSetupToken() {
   const client = useQueryClient()
   return useMutation({
     mutationFn: (token: string) => secrets.setSetupToken({ token, requestId: newRequestId() }),
-    onSuccess: () => client.invalidateQueries({ queryKey: key }),
+    onSuccess: () => client.invalidateQueries({ queryKey: setupTokenQuery.queryKey }),
   })
 }
 
@@ -25,6 +18,6 @@ export function useRemoveSetupToken() {
   const client = useQueryClient()
   return useMutation({
     mutationFn: () => secrets.removeSetupToken({ requestId: newRequestId() }),
-    onSuccess: () => client.invalidateQueries({ queryKey: key }),
+    onSuccess: () => client.invalidateQueries({ queryKey: setupTokenQuery.queryKey }),
   })
 }
