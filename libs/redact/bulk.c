@@ -6,17 +6,19 @@
 #include "stream.h"
 #include "utf8.h"
 
-enum { FEW_BYTES = 4 };
+enum { FEW_BYTES = 4, WORD_BYTES = 64 /* what the normaliser reads and copies at once */ };
 
 /* A block on its way. Texts are numbered from the first held byte of text on. */
 struct bulk {
     struct kndl_redact_stream *stream;
     const uint8_t *raw;
-    struct kndl_buf *out;
-    size_t held;  /* bytes of text in held */
-    size_t leave; /* text before this leaves now */
-    uint32_t few; /* of the held bytes; the first one is the lowest */
-    bool more;    /* comes at once: what is only remembered waits, so that no escape is cut */
+    struct kndl_buf *out; /* has room for all; ends without a NUL until the block is done */
+    size_t copied;        /* from here on in out, and behind its size, is raw[0..) already */
+    size_t held;          /* bytes of text in held */
+    size_t leave;         /* text before this leaves now */
+    uint32_t few;         /* of the held bytes; the first one is the lowest */
+    bool few_are_all;     /* that is held, and text */
+    bool more; /* comes at once: what is only remembered waits, so that no escape is cut */
     struct scan scan;
     struct block block;
     uint8_t mask[BLOCK_HEAD_BYTES + BLOCK_BYTES];
@@ -30,8 +32,8 @@ static bool can_take(const struct kndl_redact_stream *stream)
 }
 
 /* The first few held bytes, whatever they are. No branch: how many they are is as good as random.
- * Returns whether all of the held ones are among them and text. */
-static bool pack_few(struct bulk *bulk)
+ */
+static void pack_few(struct bulk *bulk)
 {
     const struct kndl_redact_stream *stream = bulk->stream;
     uint32_t bytes = 0;
@@ -43,7 +45,41 @@ static bool pack_few(struct bulk *bulk)
         other |= (stream->held[i].kind ^ (uint32_t)HELD_TEXT) & is_held;
     }
     bulk->few = bytes;
-    return other == 0;
+    bulk->few_are_all = other == 0;
+}
+
+/* What waits leaves first, mostly; behind it the normaliser copies what it reads, and most of that
+ * leaves as it is. */
+static void begin_out(struct bulk *bulk, size_t raw_size)
+{
+    const struct kndl_redact_stream *stream = bulk->stream;
+    size_t waits = stream->count - stream->sent;
+    size_t most = raw_size < BLOCK_BYTES ? raw_size : BLOCK_BYTES;
+    char *out = kndl_buf_reserve(bulk->out, waits + FEW_BYTES + most + WORD_BYTES);
+    uint32_t few = (uint32_t)((uint64_t)bulk->few >> (8 * stream->sent % 64));
+
+    memcpy(out, &few, sizeof few);
+    bulk->copied = bulk->out->size + waits;
+    bulk->block.out = (uint8_t *)out + waits;
+}
+
+/* What was copied and has not left may be secret. */
+static void end_out(struct bulk *bulk)
+{
+    struct kndl_buf *out = bulk->out;
+    size_t end = bulk->copied + bulk->block.copied;
+
+    memset(out->data + out->size, 0, end - out->size + 1);
+}
+
+/* raw[from..to) as it is. */
+static void emit_raw(struct bulk *bulk, size_t from, size_t to)
+{
+    struct kndl_buf *out = bulk->out;
+
+    if (out->size != bulk->copied + from)
+        memcpy(out->data + out->size, bulk->raw + from, to - from);
+    out->size += to - from;
 }
 
 /* Puts the held text before the block's. */
@@ -52,7 +88,7 @@ static void gather_held(struct bulk *bulk)
     const struct kndl_redact_stream *stream = bulk->stream;
     uint8_t *text = bulk->block.text;
 
-    if (pack_few(bulk)) {
+    if (bulk->few_are_all) {
         uint64_t before = (uint64_t)bulk->few << 32 << (8 * (FEW_BYTES - stream->count));
         memcpy(text - sizeof before, &before, sizeof before);
         bulk->held = stream->count;
@@ -141,11 +177,10 @@ static bool emit_head(struct bulk *bulk)
         }
         if (at > bulk->leave || (is_text && at == bulk->leave))
             return false;
-        if (!is_text) {
-            emit_held(stream, i + 1, bulk->out);
-            continue;
-        }
-        emit_text(bulk, at++);
+        if (is_text)
+            emit_text(bulk, at++);
+        else
+            emit_held_byte(stream, i, bulk->out);
         stream->sent = (uint32_t)(i + 1);
     }
     return true;
@@ -156,7 +191,7 @@ static size_t emit_slowly(struct bulk *bulk, size_t from, size_t to, size_t at)
 {
     for (size_t i = from; i < to; i++) {
         if (!(bulk->block.keep[i / 64] >> (i % 64) & 1)) {
-            kndl_buf_append_char(bulk->out, (char)bulk->raw[i]);
+            emit_raw(bulk, i, i + 1);
             continue;
         }
         emit_text(bulk, at++);
@@ -178,9 +213,8 @@ static bool is_simple(const struct bulk *bulk, size_t from, size_t to, size_t at
 
 static void emit_stars(struct bulk *bulk, size_t count)
 {
-    memset(kndl_buf_reserve(bulk->out, count), '*', count);
+    memset(bulk->out->data + bulk->out->size, '*', count);
     bulk->out->size += count;
-    bulk->out->data[bulk->out->size] = '\0';
 }
 
 /* As it is: raw[from..to), the text of which is text[at..behind). */
@@ -188,8 +222,7 @@ static void emit_plain(struct bulk *bulk, size_t from, size_t to, size_t at, siz
 {
     size_t cut;
 
-    if (to > from)
-        kndl_buf_append(bulk->out, bulk->raw + from, to - from);
+    emit_raw(bulk, from, to);
     if (behind == at)
         return;
     cut = count_cut(bulk->scan.text, behind);
@@ -271,19 +304,10 @@ static void emit_as_is(struct bulk *bulk, size_t to)
 {
     struct kndl_redact_stream *stream = bulk->stream;
     struct kndl_buf *out = bulk->out;
-    size_t room = (size_t)stream->count + FEW_BYTES + to;
-    uint32_t few = (uint32_t)((uint64_t)bulk->few >> (8 * stream->sent % 64));
 
-    if (out->capacity - out->size <= room)
-        (void)kndl_buf_reserve(out, room);
-    if (stream->count <= FEW_BYTES)
-        memcpy(out->data + out->size, &few, sizeof few);
     for (size_t i = stream->sent; stream->count > FEW_BYTES && i < stream->count; i++)
         out->data[out->size + i - stream->sent] = (char)stream->held[i].byte;
-    out->size += stream->count - stream->sent;
-    memcpy(out->data + out->size, bulk->raw, to);
-    out->size += to;
-    out->data[out->size] = '\0';
+    out->size = bulk->copied + to;
 }
 
 /* What raw[at] is once it is held; nothing behind the end. */
@@ -373,7 +397,7 @@ static void settle_bulk(struct bulk *bulk)
         if (end > bulk->held)
             emit_body(bulk, raw_end);
         else
-            kndl_buf_append(bulk->out, bulk->raw, raw_end);
+            emit_raw(bulk, 0, raw_end);
     }
     if (alive >= bulk->held) {
         size_t from = alive < scan->size ? raw_at(bulk, alive) : bulk->block.raw_size;
@@ -412,17 +436,22 @@ size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, str
 
     if (!can_take(stream))
         return 0;
-    stream->set->normalise(&bulk.block, piece.data, piece.size, &state);
-    if (bulk.block.raw_size == 0)
-        return 0;
     bulk.stream = stream;
     bulk.raw = piece.data;
     bulk.out = out;
+    pack_few(&bulk);
+    begin_out(&bulk, piece.size);
+    stream->set->normalise(&bulk.block, piece.data, piece.size, &state);
+    if (bulk.block.raw_size == 0) {
+        end_out(&bulk);
+        return 0;
+    }
     bulk.more = bulk.block.raw_size < piece.size;
     gather_held(&bulk);
     scan_bulk(&bulk);
     stream->escape = (uint8_t)state;
     settle_bulk(&bulk);
     wipe(&bulk);
+    end_out(&bulk);
     return bulk.block.raw_size;
 }

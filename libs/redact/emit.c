@@ -19,8 +19,8 @@ static void put(struct kndl_buf *out, uint8_t byte)
     out->data[out->size++] = (char)byte;
 }
 
-static void put_text(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
-                     struct kndl_buf *out)
+void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
+                    struct kndl_buf *out)
 {
     if (stream->missing > 0 && is_continuation(byte)) {
         stream->missing--;
@@ -31,14 +31,6 @@ static void put_text(struct kndl_redact_stream *stream, uint8_t byte, bool maske
     stream->missing = (uint8_t)missing;
     stream->missing_stars = masked;
     put(out, masked ? '*' : byte);
-}
-
-void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
-                    struct kndl_buf *out)
-{
-    (void)kndl_buf_reserve(out, 1);
-    put_text(stream, byte, masked, missing, out);
-    out->data[out->size] = '\0';
 }
 
 /* Bytes that must follow held[at] for its character to be whole; 0 if it is not valid. */
@@ -60,19 +52,24 @@ static size_t count_missing(const struct kndl_redact_stream *stream, size_t at)
     return missing;
 }
 
+void emit_held_byte(struct kndl_redact_stream *stream, size_t at, struct kndl_buf *out)
+{
+    const struct held *held = &stream->held[at];
+
+    if (!is_text(held))
+        put(out, held->byte);
+    else
+        emit_text_byte(stream, held->byte, held->masked,
+                       held->byte < 0x80 ? 0 : count_missing(stream, at), out);
+}
+
 void emit_held(struct kndl_redact_stream *stream, size_t end, struct kndl_buf *out)
 {
     if (end <= stream->sent)
         return;
     (void)kndl_buf_reserve(out, end - stream->sent);
-    for (size_t i = stream->sent; i < end; i++) {
-        const struct held *held = &stream->held[i];
-        if (!is_text(held))
-            put(out, held->byte);
-        else
-            put_text(stream, held->byte, held->masked,
-                     held->byte < 0x80 ? 0 : count_missing(stream, i), out);
-    }
+    for (size_t i = stream->sent; i < end; i++)
+        emit_held_byte(stream, i, out);
     out->data[out->size] = '\0';
     stream->sent = (uint32_t)end;
 }

@@ -38,8 +38,9 @@ static void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
 }
 
 static void normalise(struct block *block, const uint8_t *raw, size_t size,
-                      enum escape_state *state){
-    NORMALISE_LOOP(const uint8_t *, whole_word, classify, find_sequences, store, note_signs)}
+                      enum escape_state *state){NORMALISE_LOOP(const uint8_t *, whole_word,
+                                                               classify, find_sequences, store,
+                                                               copy_word, note_signs)}
 
 normalise_fn normalise_plain(void)
 {

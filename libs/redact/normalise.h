@@ -21,10 +21,12 @@ enum {
 struct block {
     size_t raw_size;              /* bytes taken */
     size_t text_size;             /* bytes of text in them */
+    size_t copied;                /* bytes copied to out: those taken, and more */
     uint64_t keep[BLOCK_WORDS];   /* a bit for each byte: it is text */
     uint32_t starts[BLOCK_WORDS]; /* bytes of text before each 64 */
     size_t sign_count;            /* of backslashes and percent signs in the text */
     uint16_t signs[BLOCK_BYTES + BLOCK_SLACK_BYTES]; /* where in the text they are, rising */
+    uint8_t *out;  /* the caller's: what is taken is copied there, in whole words of 64 bytes */
     uint8_t *text; /* behind the head; the eight bytes before it are 0 */
     uint8_t space[BLOCK_HEAD_BYTES + BLOCK_BYTES + BLOCK_SLACK_BYTES];
 };

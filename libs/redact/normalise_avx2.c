@@ -79,8 +79,9 @@ AVX2 void store(const uint8_t *bytes, uint64_t keep, uint8_t *to)
 }
 
 __attribute__((target("avx2,popcnt,bmi"))) static void
-normalise(struct block *block, const uint8_t *raw, size_t size, enum escape_state *state){
-    NORMALISE_LOOP(const uint8_t *, whole_word, classify, find_sequences, store, note_signs)}
+normalise(struct block *block, const uint8_t *raw, size_t size,
+          enum escape_state *state){NORMALISE_LOOP(const uint8_t *, whole_word, classify,
+                                                   find_sequences, store, copy_word, note_signs)}
 
 normalise_fn normalise_avx2(void)
 {

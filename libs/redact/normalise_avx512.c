@@ -72,6 +72,11 @@ AVX512 void store(__m512i bytes, uint64_t keep, uint8_t *to)
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(keep, bytes));
 }
 
+AVX512 void copy_bytes(__m512i bytes, uint8_t *to)
+{
+    _mm512_storeu_si512(to, bytes);
+}
+
 /* As note_signs(): the bits of the text's own order, compressed out of the numbers 0 to 63. */
 AVX512 void note_signs_at_once(struct block *block, uint64_t keep, uint64_t signs, size_t start)
 {
@@ -95,7 +100,7 @@ AVX512 void note_signs_at_once(struct block *block, uint64_t keep, uint64_t sign
 
 TARGET static void normalise(struct block *block, const uint8_t *raw, size_t size,
                              enum escape_state *state){
-    NORMALISE_LOOP(__m512i, load, classify, find_sequences, store, note_signs_at_once)}
+    NORMALISE_LOOP(__m512i, load, classify, find_sequences, store, copy_bytes, note_signs_at_once)}
 
 normalise_fn normalise_avx512(void)
 {

@@ -151,6 +151,7 @@ static inline int begin_normalising(struct normalising *n, struct block *block, 
     block->raw_size = 0;
     block->text_size = 0;
     block->sign_count = 0;
+    block->copied = 0;
     memset(block->text - 8, 0, 8);
     if (size == 0 || (state == ESCAPE_ESC && raw[0] != '['))
         return 0;
@@ -189,6 +190,11 @@ static inline const uint8_t *whole_word(const uint8_t *raw, uint64_t valid, uint
     return copy;
 }
 
+static inline __attribute__((unused)) void copy_word(const uint8_t *bytes, uint8_t *to)
+{
+    memcpy(to, bytes, 64);
+}
+
 static inline void end_normalising(struct normalising *n, size_t text_size,
                                    enum escape_state *state)
 {
@@ -223,9 +229,10 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
 /*
  * A word is a BYTES: LOAD(raw, valid, copy) makes it, with anything for what is not valid.
  * CLASSIFY(bytes) and FIND_SEQUENCES(bytes) say what is in it; STORE(bytes, keep, to) writes the
- * kept bytes; NOTE_SIGNS is note_signs() or does the same. No branch but for what is rare.
+ * kept bytes, COPY(bytes, to) all of them; NOTE_SIGNS is note_signs() or does the same. No branch
+ * but for what is rare.
  */
-#define NORMALISE_LOOP(BYTES, LOAD, CLASSIFY, FIND_SEQUENCES, STORE, NOTE_SIGNS)                   \
+#define NORMALISE_LOOP(BYTES, LOAD, CLASSIFY, FIND_SEQUENCES, STORE, COPY, NOTE_SIGNS)             \
     struct normalising n;                                                                          \
     uint8_t copy[64] __attribute__((uninitialized, aligned(64)));                                  \
     size_t text_size = 0; /* in a register, for all else depends on it */                          \
@@ -233,7 +240,9 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
     if (!begin_normalising(&n, block, raw, size, *state))                                          \
         return;                                                                                    \
     uint8_t *const text = block->text;                                                             \
-    for (size_t at = 0; at < n.size && n.cut == n.size; at += 64) {                                \
+    uint8_t *const out = block->out;                                                               \
+    size_t at = 0;                                                                                 \
+    for (; at < n.size && n.cut == n.size; at += 64) {                                             \
         uint64_t valid = valid_of_word(&n, at);                                                    \
         __builtin_prefetch(raw + at + PREFETCH_BYTES);                                             \
         BYTES bytes = LOAD(raw + at, valid, copy);                                                 \
@@ -248,7 +257,9 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
         if (signs != 0 || at + 64 < n.size) /* of many words, no branch is foreseen */             \
             NOTE_SIGNS(block, keep, signs, text_size);                                             \
         STORE(bytes, keep, text + text_size);                                                      \
+        COPY(bytes, out + at);                                                                     \
         text_size += (size_t)__builtin_popcountll(keep);                                           \
     }                                                                                              \
+    block->copied = at;                                                                            \
     end_normalising(&n, text_size, state);                                                         \
     (void)copy;

@@ -65,6 +65,9 @@ _Static_assert(sizeof(struct kndl_redact_stream) < 256, "an idle stream costs un
 /* emit.c: appends held[sent..end) to out, masked where it must be, and moves `sent` there. */
 void emit_held(struct kndl_redact_stream *stream, size_t end, struct kndl_buf *out);
 
+/* emit.c: one held byte, into room that is there and without a NUL; so does the next. */
+void emit_held_byte(struct kndl_redact_stream *stream, size_t at, struct kndl_buf *out);
+
 /* emit.c: one byte of text; `missing` are the bytes that its character still needs, if it begins
  * one. */
 void emit_text_byte(struct kndl_redact_stream *stream, uint8_t byte, bool masked, size_t missing,
