@@ -17,18 +17,18 @@ size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice pie
     const struct automaton *automaton = &stream->set->automaton;
     size_t most = piece.size < BLOCK_BYTES ? piece.size : BLOCK_BYTES;
     size_t size = FRAME_BYTES;
-    uint32_t node = 0;
+    struct state state = {0};
 
     if (stream->set->normalise == NULL || stream->count > 0 || stream->escape != ESCAPE_GROUND ||
         !begins_string(piece))
         return 0;
     for (; size < most && piece.data[size] >= 0x20 && piece.data[size] < 0x7f; size++) {
-        node = automaton_step(automaton, node, piece.data[size]);
-        if (automaton->nodes[node].longest != 0 || piece.data[size] == '%' ||
+        state = automaton_step(automaton, state, piece.data[size]);
+        if (automaton_longest(automaton, state) != 0 || piece.data[size] == '%' ||
             piece.data[size] == '\\')
             return 0;
     }
-    if (automaton_open(automaton, node) > STREAM_SHOWN_CHARACTERS || size + 1 >= most)
+    if (automaton_open(automaton, state) > STREAM_SHOWN_CHARACTERS || size + 1 >= most)
         return 0;
     if (size > FRAME_BYTES)
         stream->missing = 0;

@@ -62,7 +62,7 @@ size_t filters_bytes(const struct forms *forms)
     struct filters filters;
 
     count_pieces(&filters, forms);
-    return plan_filters(&filters, NULL) + PAIRS_BYTES;
+    return plan_filters(&filters, NULL);
 }
 
 static void add_piece(struct filter *filter, const uint8_t *bytes)
@@ -94,7 +94,6 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
         add_piece(&filters->early4, bytes + i);
     add_near(filters, bytes, size);
     filters->has_backslash |= memchr(bytes, '\\', size) != NULL;
-    filters->pairs[(size_t)bytes[0] * 4 + bytes[1] / 64] |= UINT64_C(1) << bytes[1] % 64;
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
 
@@ -108,10 +107,12 @@ static bool has_long_run(const uint8_t *bytes, size_t size)
     return run > RUN_BYTES;
 }
 
-void filters_make(struct filters *filters, const struct forms *forms, void *memory)
+void filters_make(struct filters *filters, const struct forms *forms, const uint64_t *pairs,
+                  void *memory)
 {
     count_pieces(filters, forms);
-    filters->pairs = (uint64_t *)memory + plan_filters(filters, memory) / 8;
+    (void)plan_filters(filters, memory);
+    filters->pairs = pairs;
     filters->run_is_dead = true;
     for (size_t i = 0; i < forms->count; i++) {
         const struct form *form = &forms->list[i];

@@ -38,17 +38,17 @@ struct filters {
     struct filter long4; /* see above */
     struct filter middle4;
     struct filter short4;
-    struct filter any4;   /* all 4-byte pieces of all forms */
-    struct filter early4; /* the 4-byte pieces of all forms at offsets 0 to 2 */
-    struct filter near;   /* see filter_near() */
-    uint64_t *pairs;      /* a bit for each two bytes: they begin a form */
-    bool has_backslash;   /* a form does */
-    bool run_is_dead;     /* nothing goes on in a long run of backslashes: no form begins with one,
-                             or has more than RUN_BYTES of them in a row */
-    uint64_t first[4];    /* a bit for each byte: it begins a form */
+    struct filter any4;    /* all 4-byte pieces of all forms */
+    struct filter early4;  /* the 4-byte pieces of all forms at offsets 0 to 2 */
+    struct filter near;    /* see filter_near() */
+    const uint64_t *pairs; /* the automaton's: a bit for each two bytes, they begin a form */
+    bool has_backslash;    /* a form does */
+    bool run_is_dead;      /* nothing goes on in a long run of backslashes: no form begins with one,
+                              or has more than RUN_BYTES of them in a row */
+    uint64_t first[4];     /* a bit for each byte: it begins a form */
 };
 
-enum { PAIRS_BYTES = 65536 / 8, RUN_BYTES = 8 };
+enum { RUN_BYTES = 8 };
 
 static inline int filters_begin(const struct filters *filters, uint8_t byte)
 {
@@ -63,7 +63,8 @@ static inline int filters_have_pair(const struct filters *filters, uint8_t first
 }
 
 size_t filters_bytes(const struct forms *forms);
-void filters_make(struct filters *filters, const struct forms *forms, void *memory);
+void filters_make(struct filters *filters, const struct forms *forms, const uint64_t *pairs,
+                  void *memory);
 
 static inline uint32_t filter_load4(const uint8_t *at)
 {

@@ -74,24 +74,13 @@ static void normalise(struct spell *out, struct kndl_slice text)
         spell_byte(out, 0xc2);
 }
 
-static void *grow(void *memory, size_t used, size_t *capacity, size_t size)
-{
-    size_t grown = *capacity * 2 + 64;
-    void *moved = kndl_alloc(grown, size);
-
-    if (used > 0)
-        memcpy(moved, memory, used * size);
-    secret_free(memory, *capacity * size);
-    *capacity = grown;
-    return moved;
-}
-
 static void keep_form(struct forms *forms, struct kndl_slice plain, uint32_t value)
 {
     while (forms->size + plain.size > forms->capacity)
-        forms->bytes = grow(forms->bytes, forms->size, &forms->capacity, 1);
+        forms->bytes = secret_grow(forms->bytes, forms->size, &forms->capacity, 1);
     if (forms->count == forms->list_capacity)
-        forms->list = grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
+        forms->list =
+            secret_grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
     memcpy(forms->bytes + forms->size, plain.data, plain.size);
     forms->list[forms->count++] =
         (struct form){.at = forms->size, .size = (uint32_t)plain.size, .value = value};
@@ -284,20 +273,30 @@ static int compare(const void *left, const void *right, void *data)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
+static uint32_t count_shared(const struct forms *forms, const struct form *a, const struct form *b)
+{
+    uint32_t shorter = a->size < b->size ? a->size : b->size;
+    uint32_t shared = 0;
+
+    while (shared < shorter && form_bytes(forms, a)[shared] == form_bytes(forms, b)[shared])
+        shared++;
+    return shared;
+}
+
 void forms_sort(struct forms *forms)
 {
-    size_t kept = 0;
+    struct form *last = forms->list;
 
     if (forms->count == 0)
         return;
     qsort_r(forms->list, forms->count, sizeof *forms->list, compare, forms);
     for (size_t i = 1; i < forms->count; i++) {
-        struct kndl_slice last = {form_bytes(forms, &forms->list[kept]), forms->list[kept].size};
-        struct kndl_slice next = {form_bytes(forms, &forms->list[i]), forms->list[i].size};
-        if (!kndl_slice_equal(last, next))
-            forms->list[++kept] = forms->list[i];
+        struct form form = forms->list[i];
+        form.shared = count_shared(forms, last, &form);
+        if (form.shared < form.size)
+            *++last = form;
     }
-    forms->count = kept + 1;
+    forms->count = (size_t)(last - forms->list) + 1;
 }
 
 void forms_done(struct forms *forms)

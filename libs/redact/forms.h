@@ -17,9 +17,10 @@ enum {
 };
 
 struct form {
-    size_t at;      /* in bytes[] */
-    uint32_t size;  /* bytes */
-    uint32_t value; /* index of the value that it is a form of */
+    size_t at;       /* in bytes[] */
+    uint32_t size;   /* bytes */
+    uint32_t value;  /* index of the value that it is a form of */
+    uint32_t shared; /* once sorted: how many bytes begin the form before, too */
 };
 
 /* Secret: wiped by forms_done(). `= {0}` is an empty one. */

@@ -16,18 +16,18 @@ static void begin_mask(struct scan *scan)
 }
 
 /* A form found twice, literally and in a lane, is one hit. */
-static void count_hit(struct scan *scan, size_t start, size_t end, uint32_t node)
+static void count_hit(struct scan *scan, size_t start, size_t end, struct state state)
 {
     if (end > scan->known && !(scan->mask[start] && scan->mask[end - 1]))
-        set_hit(scan->set, node);
+        set_hit(scan->set, state);
 }
 
-void scan_mark(struct scan *scan, size_t end, uint32_t node)
+void scan_mark(struct scan *scan, size_t end, struct state state)
 {
-    size_t start = end - scan->set->automaton.nodes[node].longest;
+    size_t start = end - automaton_longest(&scan->set->automaton, state);
 
     begin_mask(scan);
-    count_hit(scan, start, end, node);
+    count_hit(scan, start, end, state);
     if (start > scan->masked || scan->masked == 0) {
         scan->run = start;
         scan->masked = start;
@@ -54,7 +54,7 @@ struct reading {
     size_t at;
     size_t since;           /* bytes decoded and not skipped */
     size_t lead;            /* 1: what the escape stands for is skipped, so a form began before */
-    uint32_t node;          /* of the automaton, after them */
+    struct state state;     /* of the automaton, after them */
     enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
 };
 
@@ -64,16 +64,16 @@ static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
     const struct automaton *automaton = &scan->set->automaton;
 
     reading->since++;
-    reading->node = automaton_step(automaton, reading->node, byte);
+    reading->state = automaton_step(automaton, reading->state, byte);
 
-    const struct node *node = &automaton->nodes[reading->node];
-    if (node->longest >= reading->since + reading->lead) {
-        size_t start = reading->from + reading->since - node->longest;
+    uint32_t longest = automaton_longest(automaton, reading->state);
+    if (longest >= reading->since + reading->lead) {
+        size_t start = reading->from + reading->since - longest;
         begin_mask(scan);
-        count_hit(scan, start, reading->at, reading->node);
+        count_hit(scan, start, reading->at, reading->state);
         memset(scan->mask + start, 1, reading->at - start);
     }
-    return node->depth >= reading->since + reading->lead;
+    return reading->state.depth >= reading->since + reading->lead;
 }
 
 static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
@@ -109,7 +109,7 @@ static int is_cut_in_digits(const struct scan *scan, size_t from)
 /* The text ended while this lane was open. */
 static void keep_open(struct scan *scan, const struct reading *reading)
 {
-    size_t open = automaton_open(&scan->set->automaton, reading->node);
+    size_t open = automaton_open(&scan->set->automaton, reading->state);
 
     if (open > 0 && open >= reading->since + reading->lead)
         scan_keep(scan, reading->from + reading->since - open);
@@ -120,9 +120,10 @@ static void keep_open(struct scan *scan, const struct reading *reading)
 }
 
 /* Reads one lane; returns whether it decoded the sign that the next level begins with. */
-static int read_lane(struct scan *scan, size_t from, uint32_t node, enum lane lane, uint8_t sign)
+static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane,
+                     uint8_t sign)
 {
-    struct reading reading = {.from = from, .at = from, .node = node, .skip = ESCAPE_GROUND};
+    struct reading reading = {.from = from, .at = from, .state = state, .skip = ESCAPE_GROUND};
     struct lane_unit unit;
     int deeper = 0;
 
@@ -141,54 +142,54 @@ static int read_lane(struct scan *scan, size_t from, uint32_t node, enum lane la
         }
         if (reading.since == 0 && reading.skip != ESCAPE_C2) {
             reading.lead = 1;
-            if (reading.node == 0)
+            if (reading.state.depth == 0)
                 return deeper;
         }
     }
 }
 
 /* Eight backslashes stand for one at least in each lane; does no form go on with it? */
-static int is_dead_run(const struct scan *scan, size_t at, uint32_t node)
+static int is_dead_run(const struct scan *scan, size_t at, struct state state)
 {
     static const uint8_t run[8] = {'\\', '\\', '\\', '\\', '\\', '\\', '\\', '\\'};
     const struct automaton *automaton = &scan->set->automaton;
 
     return scan->size - at >= sizeof run && memcmp(scan->text + at, run, sizeof run) == 0 &&
-           automaton->nodes[automaton_step(automaton, node, '\\')].depth == 0;
+           automaton_step(automaton, state, '\\').depth == 0;
 }
 
-void scan_escape(struct scan *scan, size_t at, uint32_t node)
+void scan_escape(struct scan *scan, size_t at, struct state state)
 {
     if (scan->text[at] == '%') {
-        if (read_lane(scan, at, node, LANE_URL, '%'))
-            (void)read_lane(scan, at, node, LANE_URL_2, '%');
+        if (read_lane(scan, at, state, LANE_URL, '%'))
+            (void)read_lane(scan, at, state, LANE_URL_2, '%');
         return;
     }
-    if (is_dead_run(scan, at, node))
+    if (is_dead_run(scan, at, state))
         return;
-    if (read_lane(scan, at, node, LANE_JSON, '\\')) {
-        (void)read_lane(scan, at, node, LANE_JSON_2, '\\');
-        (void)read_lane(scan, at, node, LANE_JSON_3, '\\');
+    if (read_lane(scan, at, state, LANE_JSON, '\\')) {
+        (void)read_lane(scan, at, state, LANE_JSON_2, '\\');
+        (void)read_lane(scan, at, state, LANE_JSON_3, '\\');
     }
 }
 
 void scan_text(struct scan *scan)
 {
     const struct automaton *automaton = &scan->set->automaton;
-    uint32_t node = 0;
+    struct state state = {0};
 
     scan->hold = scan->size;
     scan->alive = scan->size;
     for (size_t i = 0; i < scan->size; i++) {
         uint8_t byte = scan->text[i];
         if (byte == '\\' || byte == '%')
-            scan_escape(scan, i, node);
-        node = automaton_step(automaton, node, byte);
-        if (automaton->nodes[node].longest != 0)
-            scan_mark(scan, i + 1, node);
+            scan_escape(scan, i, state);
+        state = automaton_step(automaton, state, byte);
+        if (automaton_longest(automaton, state) != 0)
+            scan_mark(scan, i + 1, state);
     }
 
-    size_t open = automaton_open(automaton, node);
+    size_t open = automaton_open(automaton, state);
     if (open > 0)
         scan_keep(scan, scan->size - open);
 }

@@ -42,11 +42,11 @@ void scan_block(struct scan *scan, const struct block *block, size_t held);
 /* As scan_text(), by the filters; 128 bytes behind the text may be read. */
 void scan_long_text(struct scan *scan);
 
-/* From the escape at `at` on, with the automaton at `node` before it: every lane there is. */
-void scan_escape(struct scan *scan, size_t at, uint32_t node);
+/* From the escape at `at` on, with the automaton in this state before it: every lane there is. */
+void scan_escape(struct scan *scan, size_t at, struct state state);
 
-/* Masks the form that ends before `end` at this node. Ends never go back. */
-void scan_mark(struct scan *scan, size_t end, uint32_t node);
+/* Masks the form that ends before `end` in this state. Ends never go back. */
+void scan_mark(struct scan *scan, size_t end, struct state state);
 
 /* Masks one byte, for a reason from before this scan. */
 void scan_mask_byte(struct scan *scan, size_t at);

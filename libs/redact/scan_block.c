@@ -7,30 +7,23 @@
 /* The automaton on its way through a stretch of the text. */
 struct stretch {
     size_t at; /* it has read up to here */
-    uint32_t node;
+    struct state state;
 };
 
 static void read_one(struct scan *scan, struct stretch *stretch)
 {
     const struct automaton *automaton = &scan->set->automaton;
-    const struct node *node = &automaton->nodes[stretch->node];
     uint8_t byte = scan->text[stretch->at++];
 
-    /* A first byte has many children, far from each other; mostly none of them comes. */
-    if (node->depth == 1 && !filters_have_pair(&scan->set->filters, node->label, byte))
-        stretch->node = automaton->first[byte];
-    else
-        stretch->node = automaton_step(automaton, stretch->node, byte);
-    if (automaton->nodes[stretch->node].longest != 0)
-        scan_mark(scan, stretch->at, stretch->node);
+    stretch->state = automaton_step(automaton, stretch->state, byte);
+    if (automaton_longest(automaton, stretch->state) != 0)
+        scan_mark(scan, stretch->at, stretch->state);
 }
 
 /* Reads on until all that begins at `last` or before is found or dead. */
 static void read_past(struct scan *scan, struct stretch *stretch, size_t last)
 {
-    const struct node *nodes = scan->set->automaton.nodes;
-
-    while (stretch->at < scan->size && stretch->at - nodes[stretch->node].depth <= last)
+    while (stretch->at < scan->size && stretch->at - stretch->state.depth <= last)
         read_one(scan, stretch);
 }
 
@@ -52,7 +45,7 @@ static void keep_stretch(struct scan *scan, const struct stretch *stretch)
 
     if (stretch->at < scan->size)
         return;
-    open = automaton_open(&scan->set->automaton, stretch->node);
+    open = automaton_open(&scan->set->automaton, stretch->state);
     if (open > 0)
         scan_keep(scan, scan->size - open);
 }
@@ -101,16 +94,12 @@ static void scan_long(struct scan *scan, size_t from)
 /* Does the end of the text from here on begin a form? */
 static int is_beginning(const struct scan *scan, size_t from)
 {
-    const struct node *nodes = scan->set->automaton.nodes;
-    uint32_t node = scan->set->automaton.first[scan->text[from]];
+    const struct automaton *automaton = &scan->set->automaton;
+    uint32_t node = automaton->first[scan->text[from]];
 
-    for (size_t at = from + 1; node != 0 && at < scan->size; at++) {
-        uint32_t child = nodes[node].has_child ? node + 1 : 0;
-        while (child != 0 && nodes[child].label != scan->text[at])
-            child = nodes[child].sibling;
-        node = child;
-    }
-    return node != 0 && nodes[node].has_child;
+    for (size_t at = from + 1; node != 0 && at < scan->size; at++)
+        node = automaton_child(automaton, node, scan->text[at]);
+    return node != 0 && !automaton_is_leaf(automaton, node);
 }
 
 /* The longest beginning of a form from `from` on to the end of the text; the last three bytes are
@@ -152,8 +141,8 @@ static void scan_end(struct scan *scan)
         scan_keep(scan, from);
 }
 
-/* The automaton's node before `at`: whatever it is in has all its 4-byte pieces in any4. */
-static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t at)
+/* The automaton's state before `at`: whatever it is in has all its 4-byte pieces in any4. */
+static struct state state_before(struct scan *scan, struct stretch *stretch, size_t at)
 {
     const struct automaton *automaton = &scan->set->automaton;
     const struct filter any4 = scan->set->filters.any4;
@@ -167,8 +156,8 @@ static uint32_t node_before(struct scan *scan, struct stretch *stretch, size_t a
     if (first > stretch->at)
         *stretch = (struct stretch){.at = first};
     while (stretch->at < at)
-        stretch->node = automaton_step(automaton, stretch->node, scan->text[stretch->at++]);
-    return stretch->node;
+        stretch->state = automaton_step(automaton, stretch->state, scan->text[stretch->at++]);
+    return stretch->state;
 }
 
 /* Nothing but backslashes, in which nothing goes on: signs with RUN_BYTES of them before and from
@@ -197,7 +186,7 @@ static void scan_some_signs(struct scan *scan, const struct block *block, size_t
 
     for (size_t i = 0; i < kept; i++) {
         size_t at = held + places[i];
-        scan_escape(scan, at, node_before(scan, &stretch, at));
+        scan_escape(scan, at, state_before(scan, &stretch, at));
     }
 }
 
@@ -223,7 +212,7 @@ static void scan_head(struct scan *scan, size_t held)
 
     for (size_t at = 0; at < held; at++) {
         if (scan->text[at] == '\\' || scan->text[at] == '%')
-            scan_escape(scan, at, node_before(scan, &stretch, at));
+            scan_escape(scan, at, state_before(scan, &stretch, at));
     }
 }
 
@@ -262,7 +251,7 @@ void scan_long_text(struct scan *scan)
     for (size_t at = 0; at < scan->size; at++) {
         if ((scan->text[at] == '\\' || scan->text[at] == '%') &&
             (at < 3 || sign_may_matter(&scan->set->filters, scan->text, scan->size, at)))
-            scan_escape(scan, at, node_before(scan, &stretch, at));
+            scan_escape(scan, at, state_before(scan, &stretch, at));
     }
     scan_end(scan);
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "kndl/mem.h"
+
 void *secret_map(size_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,4 +34,16 @@ void secret_free(void *memory, size_t size)
         return;
     explicit_bzero(memory, size);
     free(memory);
+}
+
+void *secret_grow(void *memory, size_t used, size_t *capacity, size_t size)
+{
+    size_t grown = *capacity * 2 + 64;
+    void *moved = kndl_alloc(grown, size);
+
+    if (memory != NULL)
+        memcpy(moved, memory, used * size);
+    secret_free(memory, *capacity * size);
+    *capacity = grown;
+    return moved;
 }

@@ -39,9 +39,10 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
         forms_add(&forms, &values[i], (uint32_t)i);
     forms_sort(&forms);
 
+    struct building *building = automaton_build(&forms);
     size_t head = (sizeof *set + count * sizeof set->hits[0] + 63) / 64 * 64;
-    size_t nodes = automaton_bytes(&forms);
-    size_t mapped = head + nodes + filters_bytes(&forms);
+    size_t filters = filters_bytes(&forms);
+    size_t mapped = head + filters + automaton_bytes(building);
     set = secret_map(mapped);
     set->references = 1;
     set->mapped = mapped;
@@ -49,8 +50,8 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
     set->probe = probe_best();
     set->sift = sift_best();
     set->normalise = normalise_best();
-    automaton_make(&set->automaton, &forms, (char *)set + head);
-    filters_make(&set->filters, &forms, (char *)set + head + nodes);
+    automaton_settle(building, &set->automaton, (char *)set + head + filters);
+    filters_make(&set->filters, &forms, set->automaton.pairs, (char *)set + head);
     *ret_set = set;
     return 0;
 }

@@ -22,11 +22,12 @@ struct kndl_redact_set {
     probe_fn probe; /* of this processor */
     sift_fn sift;
     normalise_fn normalise;      /* of this processor; NULL: byte by byte, for tests */
-    atomic_uint_fast64_t hits[]; /* by value; behind them nodes and filters */
+    atomic_uint_fast64_t hits[]; /* by value; behind them filters and nodes */
 };
 
-static inline void set_hit(struct kndl_redact_set *set, uint32_t node)
+/* A form that ends in this state was found. */
+static inline void set_hit(struct kndl_redact_set *set, struct state state)
 {
-    atomic_fetch_add_explicit(&set->hits[set->automaton.nodes[node].value], 1,
+    atomic_fetch_add_explicit(&set->hits[automaton_detail(&set->automaton, state.node)->value], 1,
                               memory_order_relaxed);
 }

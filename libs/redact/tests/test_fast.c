@@ -281,7 +281,7 @@ static void expect_no_meaning(struct kndl_redact_set *set, const uint8_t *text, 
                               const uint32_t *kept, size_t count)
 {
     uint8_t *mask = kndl_alloc(size, 1);
-    uint32_t node = 0;
+    struct state state = {0};
 
     for (size_t at = 0; at < size; at++) {
         bool is_sign = text[at] == '\\' || text[at] == '%';
@@ -291,12 +291,12 @@ static void expect_no_meaning(struct kndl_redact_set *set, const uint8_t *text, 
             kept++;
             count--;
         } else if (is_sign) {
-            scan_escape(&scan, at, node);
+            scan_escape(&scan, at, state);
             assert_int_equal(scan.found, 0);
             assert_int_equal(scan.hold, size);
             assert_int_equal(scan.alive, size);
         }
-        node = automaton_step(&set->automaton, node, text[at]);
+        state = automaton_step(&set->automaton, state, text[at]);
     }
     assert_int_equal(count, 0);
     free(mask);
