@@ -117,6 +117,8 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
         ret_texts[i] = masked;
         peers->masked++;
     }
+    if (peers->meanwhile != NULL)
+        peers->meanwhile(peers->data);
     return 0;
 }
 

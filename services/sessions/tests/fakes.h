@@ -20,6 +20,10 @@ struct peers { /* ada is the Owner */
     unsigned assignments;
     unsigned put_masks;
     int last_phase; /* of the last assignment */
+
+    /* What happens while redactor masks; NULL: nothing. */
+    void (*meanwhile)(void *data);
+    void *data;
 };
 
 struct runners {

@@ -82,6 +82,36 @@ static size_t count_of(struct fixture *f, const char *person)
     return ((V1(ListSessionsResponse) *)f->answer.response)->n_sessions;
 }
 
+static void remove_ada(void *data)
+{
+    struct fixture *f = data;
+
+    assert_int_equal(store_put_removed_to_sleep(f->stage->store, f->stage->arena, "ada",
+                                                &f->stage->changes, &f->stage->err),
+                     0);
+}
+
+/* AC-09, CR-04: whatever was on its way when they were removed comes too late. */
+static void a_prompt_that_races_its_creators_removal_is_not_queued(void **state)
+{
+    struct fixture f;
+
+    set_up(&f, state);
+    const char *id = stage_make_active(f.stage, "");
+    f.peers.meanwhile = remove_ada;
+    f.peers.data = &f;
+    assert_int_equal(send(&f, "ada", id, "m1", "go on"), KNDL_UNAUTHENTICATED);
+    assert_string_equal(f.answer.err.message, "sign in first");
+    assert_int_equal(stage_view(f.stage, id).queue_count, 0);
+    assert_true(stage_read(f.stage, id).queue_paused);
+
+    /* A Member again, by an Invite: what they ask from then on counts. */
+    f.peers.meanwhile = NULL;
+    assert_int_equal(send(&f, "ada", id, "m2", "go on"), KNDL_OK);
+    assert_int_equal(stage_view(f.stage, id).queue_count, 1);
+    kndl_test_done(&f.answer);
+}
+
 static void a_session_is_made_with_its_first_prompt_masked(void **state)
 {
     struct fixture f;
@@ -593,6 +623,7 @@ static void a_runner_is_told_which_runs_should_not_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_prompt_that_races_its_creators_removal_is_not_queued),
         cmocka_unit_test(a_session_is_made_with_its_first_prompt_masked),
         cmocka_unit_test(
             cr_01_without_a_setup_token_nothing_is_made_and_the_message_says_what_to_do),
