@@ -83,6 +83,8 @@ static int say_absent(enum kndl_about about, const ProtobufCMessage *request,
 int kndl_public_deny(enum kndl_who wanted, struct kndl_error *err)
 {
     switch (wanted) {
+    case KNDL_WHO_MEMBER:
+        return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
     case KNDL_WHO_CREATOR:
         return kndl_fail(err, KNDL_PERMISSION_DENIED, "only its Creator may drive a Session");
     case KNDL_WHO_KEEPER:
@@ -100,7 +102,7 @@ int kndl_public_check(const struct kndl_public *row, unsigned who, const Protobu
                       struct kndl_error *err)
 {
     if (!(who & KNDL_WHO_MEMBER))
-        return kndl_fail(err, KNDL_UNAUTHENTICATED, "sign in first");
+        return kndl_public_deny(KNDL_WHO_MEMBER, err);
     if (row->about != KNDL_ABOUT_NOTHING && row->about != KNDL_ABOUT_SEEN &&
         !(who & KNDL_WHO_PARTICIPANT))
         return say_absent(row->about, request, err);

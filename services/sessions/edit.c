@@ -63,6 +63,10 @@ int edit_begin_asked(struct store *store, struct kndl_arena *arena, const struct
         edit_done(edit);
         return kndl_public_deny(KNDL_WHO_CREATOR, err);
     }
+    if (edit->session.creator_removals != asked->creator_removals) {
+        edit_done(edit);
+        return kndl_public_deny(KNDL_WHO_MEMBER, err);
+    }
     return 0;
 }
 

@@ -40,7 +40,8 @@ int edit_begin(struct store *store, struct kndl_arena *arena, const char *sessio
 int edit_begin_next(struct store *store, struct kndl_arena *arena, const char *statement,
                     struct edit *edit, bool *ret_found, struct kndl_error *err);
 
-/* The same for a person: PERMISSION_DENIED unless they are its Creator. */
+/* The same for a person: PERMISSION_DENIED unless they are its Creator, UNAUTHENTICATED if they
+ * were removed since they were asked about. */
 int edit_begin_asked(struct store *store, struct kndl_arena *arena, const struct asked *asked,
                      struct edit *edit, struct kndl_error *err);
 

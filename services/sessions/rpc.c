@@ -61,7 +61,8 @@ static int mask_one(struct kndl_call *call, const char *session_id, const char *
 static struct asked asked_by(const struct kndl_call *call, const char *session_id,
                              const char *request_id)
 {
-    return (struct asked){call->actor.id, session_id, request_id};
+    return (struct asked){call->actor.id, session_id, request_id,
+                          named_session(call)->session.creator_removals};
 }
 
 /* The answer leaves; viewers and the dispatcher hear of it. */

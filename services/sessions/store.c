@@ -17,6 +17,7 @@
 #include "0005_updates.sql.h"
 #include "0006_repos.sql.h"
 #include "0007_done.sql.h"
+#include "0008_removals.sql.h"
 #include "events.sql.h"
 #include "prompts.sql.h"
 #include "runners.sql.h"
@@ -26,10 +27,15 @@
 static const char schema[] = "sessions";
 
 static const struct kndl_migration migrations[] = {
-    {1, "sessions", MIGRATION_0001_SESSIONS}, {2, "runners", MIGRATION_0002_RUNNERS},
-    {3, "waits", MIGRATION_0003_WAITS},       {4, "authors", MIGRATION_0004_AUTHORS},
-    {5, "updates", MIGRATION_0005_UPDATES},   {6, "repos", MIGRATION_0006_REPOS},
-    {7, "done", MIGRATION_0007_DONE},         {0, NULL, NULL},
+    {1, "sessions", MIGRATION_0001_SESSIONS},
+    {2, "runners", MIGRATION_0002_RUNNERS},
+    {3, "waits", MIGRATION_0003_WAITS},
+    {4, "authors", MIGRATION_0004_AUTHORS},
+    {5, "updates", MIGRATION_0005_UPDATES},
+    {6, "repos", MIGRATION_0006_REPOS},
+    {7, "done", MIGRATION_0007_DONE},
+    {8, "removals", MIGRATION_0008_REMOVALS},
+    {0, NULL, NULL},
 };
 
 static const struct kndl_statement statements[] = {
@@ -47,6 +53,7 @@ static const struct kndl_statement statements[] = {
     {"put_request", SQL_PUT_REQUEST},
     {"awake_of_person", SQL_AWAKE_OF_PERSON},
     {"awake_creators", SQL_AWAKE_CREATORS},
+    {"count_removal", SQL_COUNT_REMOVAL},
     {"sessions_of_person", SQL_SESSIONS_OF_PERSON},
     {"find_setup_token", SQL_FIND_SETUP_TOKEN},
     {"put_setup_token", SQL_PUT_SETUP_TOKEN},
@@ -158,6 +165,7 @@ enum session_column {
     DEADLINE_MS,
     WAITS_CODE,
     REPO_PROBLEM,
+    CREATOR_REMOVALS,
     QUEUED_COUNT,
     NOW_MS,
     SEAL_KEY,
@@ -230,6 +238,7 @@ void store_session_of(const struct kndl_rows *rows, size_t row, struct session *
         .deadline_ms = kndl_row_i64(rows, row, DEADLINE_MS),
         .waits_code = kndl_row_text(rows, row, WAITS_CODE),
         .repo_problem = kndl_row_text(rows, row, REPO_PROBLEM),
+        .creator_removals = kndl_row_i64(rows, row, CREATOR_REMOVALS),
         .queued_count = kndl_row_i64(rows, row, QUEUED_COUNT),
         .now_ms = kndl_row_i64(rows, row, NOW_MS),
         .seal_key = kndl_row_bytes(rows, row, SEAL_KEY),

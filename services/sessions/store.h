@@ -70,6 +70,7 @@ struct session {
     int64_t deadline_ms;      /* 0: none */
     const char *waits_code;   /* why the newest run's output waits on its Runner; "": it does not */
     const char *repo_problem; /* why nobody can work in its Repo, a reason code; "": they can */
+    int64_t creator_removals; /* how often its Creator was removed as a Member */
 
     int64_t queued_count;
     int64_t now_ms; /* of the database, when this was read */
@@ -223,11 +224,16 @@ int store_create_session(struct store *store, struct kndl_arena *arena,
 
 /* ---- what the Creator does ---- */
 
-/* A command of a person: who, on what, and by which request. */
+/*
+ * A command of a person: who, on what, and by which request. creator_removals is the Session's as
+ * it was read before repo-access was asked who they are: UNAUTHENTICATED if they were removed
+ * since.
+ */
 struct asked {
     const char *person_id;
     const char *session_id;
     const char *request_id;
+    int64_t creator_removals;
 };
 
 /* RESOURCE_EXHAUSTED: QUEUE_COUNT_MAX wait. */

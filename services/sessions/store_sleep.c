@@ -101,6 +101,9 @@ int store_put_person_to_sleep(struct store *store, struct kndl_arena *arena, con
 int store_put_removed_to_sleep(struct store *store, struct kndl_arena *arena, const char *person_id,
                                struct changes *changes, struct kndl_error *err)
 {
+    /* First, so that what is stored after it is refused, and what was before it is cancelled. */
+    if (kndl_db_exec(store->db, "count_removal", NULL, NULL, err, kndl_db_text(person_id)) < 0)
+        return -1;
     return put_all_to_sleep(store, arena, person_id, &member_removed, changes, err);
 }
 

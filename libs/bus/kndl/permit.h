@@ -31,8 +31,8 @@ int kndl_call_permit(struct kndl_call *call, const ProtobufCMessage *request, kn
 int kndl_public_check(const struct kndl_public *row, unsigned who, const ProtobufCMessage *request,
                       struct kndl_error *err);
 
-/* For the owner's own transaction, which looks at the row again: PERMISSION_DENIED, in the words of
- * the check. Returns -1. */
+/* For the owner's own transaction, which looks at the row again: PERMISSION_DENIED, or for a MEMBER
+ * UNAUTHENTICATED, in the words of the check. Returns -1. */
 int kndl_public_deny(enum kndl_who wanted, struct kndl_error *err);
 
 /* NOT_FOUND, as the check says it of a Session that is not there or not seen. Returns -1. */

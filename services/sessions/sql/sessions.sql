@@ -93,6 +93,11 @@ SELECT id FROM sessions.session WHERE creator_id = $1 AND state IN (1, 2, 5, 6) 
 -- Whose Sessions run, start or would go on.
 SELECT DISTINCT creator_id FROM sessions.session WHERE state IN (1, 2, 5, 6) ORDER BY creator_id;
 
+-- name: count_removal
+-- $1 Creator who is no Member any more. Waits for what they asked that is being stored; what comes
+-- after it finds another number.
+UPDATE sessions.session SET creator_removals = creator_removals + 1 WHERE creator_id = $1;
+
 -- name: sessions_of_person
 -- $1 Creator. Those of theirs that may have something to do: awake, Frozen, or with prompts that wait.
 SELECT s.id FROM sessions.session s

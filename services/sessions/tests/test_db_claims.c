@@ -97,7 +97,7 @@ static void four_claimers_take_each_prompt_once_and_one_of_a_session_at_a_time(v
         Kndl__Sessions__V1__QueuedPrompt *queued;
 
         ids[i] = stage_make(stage, "ada", "r2", "first");
-        const struct asked asked = {"ada", ids[i], "q2"};
+        const struct asked asked = {"ada", ids[i], "q2", 0};
         store_append_prompt(stage->store, stage->arena, &asked, "second", kndl_slice("s", 1),
                             &queued, &stage->changes, &stage->err);
     }
@@ -216,7 +216,7 @@ static void secrets_hears_of_a_run_s_end_before_the_next_one_starts(void **state
 
     stage_attend(stage, "r7", NULL, 0);
     const char *id = stage_make(stage, "ada", "r7", "");
-    const struct asked asked = {"ada", id, "w1"};
+    const struct asked asked = {"ada", id, "w1", 0};
     stage_run(stage, "r7", id);
     stage_end(stage, "r7", id, 0, END_COMMANDED);
     assert_int_equal(store_wake_session(stage->store, stage->arena, &asked, true, &session,
@@ -259,11 +259,11 @@ static void ac_09_a_removed_members_prompts_are_cancelled_and_wake_nothing(void 
     const char *dozing = stage_make(stage, "bob", "r9", "");
     stage_run(stage, "r9", active);
     stage_run(stage, "r9", dozing);
-    const struct asked sleep = {"bob", dozing, "s1"};
+    const struct asked sleep = {"bob", dozing, "s1", 0};
     struct session session;
     store_sleep_session(stage->store, stage->arena, &sleep, &session, &stage->changes, &stage->err);
     for (size_t i = 0; i < 2; i++) {
-        const struct asked asked = {"bob", i == 0 ? active : dozing, "q1"};
+        const struct asked asked = {"bob", i == 0 ? active : dozing, "q1", 0};
 
         assert_int_equal(store_append_prompt(stage->store, stage->arena, &asked, "go on",
                                              kndl_slice("s", 1), &queued, &stage->changes,

@@ -253,7 +253,7 @@ static void a_queue_of_the_longest_prompts_leaves_a_view_that_fits(void **state)
     for (int i = 0; i < QUEUE_COUNT_MAX; i++) {
         Kndl__Sessions__V1__QueuedPrompt *queued;
         char request[32];
-        const struct asked asked = {"ada", id, request};
+        const struct asked asked = {"ada", id, request, 0};
 
         snprintf(request, sizeof request, "long%d", i);
         assert_int_equal(store_append_prompt(stage->store, stage->arena, &asked, text,

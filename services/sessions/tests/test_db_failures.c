@@ -16,7 +16,7 @@ static void assert_failed(struct stage *stage, const char *id, const char *code)
 
 static void wake(struct stage *stage, const char *id, const char *request)
 {
-    const struct asked asked = {"ada", id, request};
+    const struct asked asked = {"ada", id, request, 0};
     struct session session;
 
     assert_int_equal(store_wake_session(stage->store, stage->arena, &asked, true, &session,

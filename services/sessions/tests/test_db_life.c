@@ -28,7 +28,7 @@ static const struct attended *running(struct stage *stage, const char *id)
 static int put_to_sleep(struct stage *stage, const char *person, const char *id,
                         const char *request)
 {
-    const struct asked asked = {person, id, request};
+    const struct asked asked = {person, id, request, 0};
     struct session session;
 
     return store_sleep_session(stage->store, stage->arena, &asked, &session, &stage->changes,
@@ -37,7 +37,7 @@ static int put_to_sleep(struct stage *stage, const char *person, const char *id,
 
 static int wake(struct stage *stage, const char *person, const char *id, const char *request)
 {
-    const struct asked asked = {person, id, request};
+    const struct asked asked = {person, id, request, 0};
     struct session session;
 
     return store_wake_session(stage->store, stage->arena, &asked, true, &session, &stage->changes,
@@ -46,7 +46,7 @@ static int wake(struct stage *stage, const char *person, const char *id, const c
 
 static int prompt(struct stage *stage, const char *person, const char *id, const char *request)
 {
-    const struct asked asked = {person, id, request};
+    const struct asked asked = {person, id, request, 0};
     Kndl__Sessions__V1__QueuedPrompt *queued;
 
     return store_append_prompt(stage->store, stage->arena, &asked, "hello", kndl_slice("sealed", 6),

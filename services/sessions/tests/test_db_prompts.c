@@ -38,7 +38,7 @@ static void ev_02_a_prompt_is_handed_and_then_delivered(void **state)
 
 static int send(struct stage *stage, const char *id, const char *request)
 {
-    const struct asked asked = {"ada", id, request};
+    const struct asked asked = {"ada", id, request, 0};
     Kndl__Sessions__V1__QueuedPrompt *queued;
 
     return store_append_prompt(stage->store, stage->arena, &asked, "next", kndl_slice("s", 1),
@@ -150,7 +150,7 @@ static void ev_02_a_prompt_that_was_surely_not_taken_waits_again(void **state)
 static int answer(struct stage *stage, const char *person, const char *id, const char *request,
                   size_t count)
 {
-    const struct asked asked = {person, id, request};
+    const struct asked asked = {person, id, request, 0};
 
     return store_answer_question(stage->store, stage->arena, &asked, "q1", count, "blue",
                                  kndl_slice("s", 1), &stage->changes, &stage->err);
@@ -228,7 +228,7 @@ static void ev_04_a_stop_names_its_turn_and_pauses_the_queue(void **state)
 {
     struct stage *stage = *state;
     const char *id = stage_make_active(stage, "");
-    const struct asked asked = {"ada", id, "s1"}, other = {"ada", id, "s2"};
+    const struct asked asked = {"ada", id, "s1", 0}, other = {"ada", id, "s2", 0};
     Kndl__Event__V1__Event *said[] = {stage_turn_started(stage, "t1", ""),
                                       stage_turn_ended(stage, "t1", "")};
     const char *turn;

@@ -71,7 +71,7 @@ static const char *bring_to(struct stage *stage, enum where where, const char **
     if (where == IN_TURN || where == ASKED)
         stage_append(stage, "r1", id, 1, said, where == ASKED ? 2 : 1);
     if (where == QUEUED) {
-        const struct asked asked = {"ada", id, "first"};
+        const struct asked asked = {"ada", id, "first", 0};
         Kndl__Sessions__V1__QueuedPrompt *queued;
 
         store_append_prompt(stage->store, stage->arena, &asked, "x", kndl_slice("s", 1), &queued,

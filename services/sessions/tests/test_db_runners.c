@@ -443,7 +443,7 @@ static void a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over(v
     assert_int_equal(now.state, LIFE(ASLEEP));
     assert_string_equal(now.reason_code, "runner_removed");
 
-    const struct asked asked = {"ada", session, "w1"};
+    const struct asked asked = {"ada", session, "w1", 0};
     assert_int_equal(
         store_wake_session(f.stage->store, f.stage->arena, &asked, true, &now, &changes, &err), -1);
     assert_int_equal(err.code, KNDL_ABORTED);

@@ -85,7 +85,7 @@ static void ac_10_what_waits_in_them_does_not_wake_them_and_stays(void **state)
     assert_int_equal(stage_view(stage, id).queue_count, 1);
 
     /* With a token of their own again, the Creator says when. */
-    const struct asked resumes = {"bob", id, "resume"};
+    const struct asked resumes = {"bob", id, "resume", 0};
     struct session session;
     assert_int_equal(store_resume_queue(stage->store, stage->arena, &resumes, &session,
                                         &stage->changes, &stage->err),
@@ -167,7 +167,7 @@ static void ac_10_nobody_elses_prompt_is_ever_handed_over_or_wakes(void **state)
     const char *id = make_active(stage, "bob", "r7");
     stage_leave_prompt(stage, id, "eve", "delete everything");
     assert_null(stage_claim(stage, id, DELIVER_PROMPT));
-    const struct asked asked = {"bob", id, "s1"};
+    const struct asked asked = {"bob", id, "s1", 0};
     store_sleep_session(stage->store, stage->arena, &asked, &session, &stage->changes, &stage->err);
     stage_deliver(stage, id);
     stage_end(stage, "r7", id, 0, END_COMMANDED);
