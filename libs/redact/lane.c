@@ -2,11 +2,14 @@
 
 #include "lane.h"
 
+#include <string.h>
+
 #include "utf8.h"
 
 struct reader {
     const uint8_t *text;
     size_t size;
+    const char *levels; /* what each decodes, the text's own first: j JSON, u percent signs */
 };
 
 static int hex_value(uint8_t byte)
@@ -31,7 +34,8 @@ static int read_plain(const struct reader *reader, size_t *at, struct lane_unit 
     return 1;
 }
 
-static int read_json(const struct reader *reader, int level, size_t *at,
+/* The unit at this level, 0 the text itself. 0: the text ends before the unit does. */
+static int read_unit(const struct reader *reader, int level, size_t *at,
                      struct lane_unit *ret_unit);
 
 /* Four hex digits: 1 with their value, 0 at the end of the text, -1 if they are none. */
@@ -41,7 +45,7 @@ static int read_hex(const struct reader *reader, int level, size_t *at, uint32_t
 
     for (int i = 0; i < 4; i++) {
         struct lane_unit unit;
-        if (!read_json(reader, level, at, &unit))
+        if (!read_unit(reader, level, at, &unit))
             return 0;
         int digit = unit.size == 1 ? hex_value(unit.bytes[0]) : -1;
         if (digit < 0)
@@ -59,7 +63,7 @@ static int read_low_half(const struct reader *reader, int level, size_t *at, uin
 
     for (int i = 0; i < 2; i++) {
         struct lane_unit unit;
-        if (!read_json(reader, level, at, &unit))
+        if (!read_unit(reader, level, at, &unit))
             return 0;
         if (!is_byte(&unit, wanted[i]))
             return -1;
@@ -120,15 +124,13 @@ static int read_json(const struct reader *reader, int level, size_t *at, struct 
     struct lane_unit letter;
     size_t behind;
 
-    if (level == 0)
-        return read_plain(reader, at, ret_unit);
-    if (!read_json(reader, level - 1, at, ret_unit))
+    if (!read_unit(reader, level - 1, at, ret_unit))
         return 0;
     if (!is_byte(ret_unit, '\\'))
         return 1;
 
     behind = *at;
-    if (!read_json(reader, level - 1, &behind, &letter))
+    if (!read_unit(reader, level - 1, &behind, &letter))
         return 0;
     if (letter.size != 1)
         return 1;
@@ -146,41 +148,12 @@ static int read_json(const struct reader *reader, int level, size_t *at, struct 
     return 1;
 }
 
-static int read_url_once(const struct reader *reader, size_t *at, struct lane_unit *ret_unit)
-{
-    size_t left = reader->size - *at;
-    const uint8_t *text = reader->text + *at;
-    int high;
-    int low;
-
-    if (left == 0)
-        return 0;
-    ret_unit->bytes[0] = text[0];
-    ret_unit->size = 1;
-    if (text[0] == '%') {
-        if (left == 1)
-            return 0;
-        high = hex_value(text[1]);
-        if (high >= 0 && left == 2)
-            return 0;
-        low = high < 0 ? -1 : hex_value(text[2]);
-        if (low >= 0) {
-            ret_unit->bytes[0] = (uint8_t)(high << 4 | low);
-            *at += 2;
-        }
-    }
-    ++*at;
-    return 1;
-}
-
 static int read_url(const struct reader *reader, int level, size_t *at, struct lane_unit *ret_unit)
 {
     size_t behind;
     int value = 0;
 
-    if (level == 1)
-        return read_url_once(reader, at, ret_unit);
-    if (!read_url(reader, level - 1, at, ret_unit))
+    if (!read_unit(reader, level - 1, at, ret_unit))
         return 0;
     if (!is_byte(ret_unit, '%'))
         return 1;
@@ -188,9 +161,9 @@ static int read_url(const struct reader *reader, int level, size_t *at, struct l
     behind = *at;
     for (int i = 0; i < 2; i++) {
         struct lane_unit digit;
-        if (!read_url(reader, level - 1, &behind, &digit))
+        if (!read_unit(reader, level - 1, &behind, &digit))
             return 0;
-        if (hex_value(digit.bytes[0]) < 0)
+        if (digit.size != 1 || hex_value(digit.bytes[0]) < 0)
             return 1;
         value = value << 4 | hex_value(digit.bytes[0]);
     }
@@ -199,25 +172,26 @@ static int read_url(const struct reader *reader, int level, size_t *at, struct l
     return 1;
 }
 
+static int read_unit(const struct reader *reader, int level, size_t *at, struct lane_unit *ret_unit)
+{
+    if (level == 0)
+        return read_plain(reader, at, ret_unit);
+    return reader->levels[level - 1] == 'j' ? read_json(reader, level, at, ret_unit)
+                                            : read_url(reader, level, at, ret_unit);
+}
+
 int lane_read(enum lane lane, const uint8_t *text, size_t size, size_t *at,
               struct lane_unit *ret_unit)
 {
-    struct reader reader = {text, size};
+    static const char *const levels[] = {
+        [LANE_JSON] = "j",         [LANE_JSON_2] = "jj",   [LANE_JSON_3] = "jjj",
+        [LANE_URL] = "u",          [LANE_URL_2] = "uu",    [LANE_JSON_URL] = "ju",
+        [LANE_JSON_2_URL] = "jju", [LANE_URL_JSON] = "uj", [LANE_URL_JSON_2] = "ujj",
+    };
+    const struct reader reader = {text, size, levels[lane]};
 
     /* What is no sign stands for itself in every lane. */
     if (*at < size && text[*at] != '\\' && text[*at] != '%')
         return read_plain(&reader, at, ret_unit);
-    switch (lane) {
-    case LANE_JSON:
-        return read_json(&reader, 1, at, ret_unit);
-    case LANE_JSON_2:
-        return read_json(&reader, 2, at, ret_unit);
-    case LANE_JSON_3:
-        return read_json(&reader, 3, at, ret_unit);
-    case LANE_URL:
-        return read_url(&reader, 1, at, ret_unit);
-    case LANE_URL_2:
-        return read_url(&reader, 2, at, ret_unit);
-    }
-    __builtin_unreachable();
+    return read_unit(&reader, (int)strlen(levels[lane]), at, ret_unit);
 }

@@ -2,8 +2,8 @@
 
 /*
  * Lanes: readings of a text with its encoded characters decoded, for spellings that no literal
- * form has (`%2f%3D`, a needless \u0041, JSON in JSON in JSON). Each lane reads one unit at a
- * time: a byte that stands for itself, or an escape that stands for one character.
+ * form has (`%2f%3D`, a needless \u0041, JSON in JSON in JSON, a URL in JSON). Each lane reads one
+ * unit at a time: a byte that stands for itself, or an escape that stands for one character.
  */
 
 #include <stddef.h>
@@ -15,6 +15,10 @@ enum lane {
     LANE_JSON_3,
     LANE_URL, /* one level of percent signs */
     LANE_URL_2,
+    LANE_JSON_URL, /* JSON, and percent signs in what it says: a URL in JSON */
+    LANE_JSON_2_URL,
+    LANE_URL_JSON, /* percent signs, and JSON in what they say: JSON in a URL */
+    LANE_URL_JSON_2,
 };
 
 struct lane_unit {

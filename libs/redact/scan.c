@@ -119,31 +119,41 @@ static void keep_open(struct scan *scan, const struct reading *reading)
         scan->alive = reading->from;
 }
 
-/* Reads one lane; returns whether it decoded the sign that the next level begins with. */
+/* What a lane came by while something was open. */
+enum {
+    SIGN_DECODED = 1, /* its own sign, which the next level begins with */
+    OTHER_SIGN = 2,   /* the other lanes' sign */
+};
+
+/* Reads one lane; returns what it came by. */
 static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane,
                      uint8_t sign)
 {
     struct reading reading = {.from = from, .at = from, .state = state, .skip = ESCAPE_GROUND};
     struct lane_unit unit;
-    int deeper = 0;
+    uint8_t other = sign == '%' ? '\\' : '%';
+    int met = 0;
 
     for (;;) {
         size_t before = reading.at;
         if (!lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
             keep_open(scan, &reading);
-            return deeper;
+            return met;
         }
         if (before == from && reading.at == from + 1)
-            return deeper; /* no escape at all */
-        deeper |= reading.at > before + 1 && unit.bytes[0] == sign;
+            return met; /* no escape at all */
+        if (unit.bytes[0] == other)
+            met |= OTHER_SIGN;
+        else if (unit.bytes[0] == sign && reading.at > before + 1)
+            met |= SIGN_DECODED;
         for (size_t i = 0; i < unit.size; i++) {
             if (!read_byte(scan, &reading, unit.bytes[i]))
-                return deeper;
+                return met;
         }
         if (reading.since == 0 && reading.skip != ESCAPE_C2) {
             reading.lead = 1;
             if (reading.state.depth == 0)
-                return deeper;
+                return met;
         }
     }
 }
@@ -158,19 +168,39 @@ static int is_dead_run(const struct scan *scan, size_t at, struct state state)
            automaton_step(automaton, state, '\\').depth == 0;
 }
 
-void scan_escape(struct scan *scan, size_t at, struct state state)
+static void scan_percent(struct scan *scan, size_t at, struct state state)
 {
-    if (scan->text[at] == '%') {
-        if (read_lane(scan, at, state, LANE_URL, '%'))
-            (void)read_lane(scan, at, state, LANE_URL_2, '%');
-        return;
+    int met = read_lane(scan, at, state, LANE_URL, '%');
+
+    if (met & SIGN_DECODED)
+        (void)read_lane(scan, at, state, LANE_URL_2, '%');
+    if (met & OTHER_SIGN) {
+        (void)read_lane(scan, at, state, LANE_URL_JSON, '%');
+        (void)read_lane(scan, at, state, LANE_URL_JSON_2, '%');
     }
-    if (is_dead_run(scan, at, state))
-        return;
-    if (read_lane(scan, at, state, LANE_JSON, '\\')) {
-        (void)read_lane(scan, at, state, LANE_JSON_2, '\\');
+}
+
+static void scan_backslash(struct scan *scan, size_t at, struct state state)
+{
+    int met = read_lane(scan, at, state, LANE_JSON, '\\');
+
+    if (met & SIGN_DECODED) {
+        met |= read_lane(scan, at, state, LANE_JSON_2, '\\');
         (void)read_lane(scan, at, state, LANE_JSON_3, '\\');
     }
+    if (met & OTHER_SIGN) {
+        (void)read_lane(scan, at, state, LANE_JSON_URL, '\\');
+        if (met & SIGN_DECODED)
+            (void)read_lane(scan, at, state, LANE_JSON_2_URL, '\\');
+    }
+}
+
+void scan_escape(struct scan *scan, size_t at, struct state state)
+{
+    if (scan->text[at] == '%')
+        scan_percent(scan, at, state);
+    else if (!is_dead_run(scan, at, state))
+        scan_backslash(scan, at, state);
 }
 
 void scan_text(struct scan *scan)

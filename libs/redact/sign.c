@@ -22,7 +22,7 @@ static size_t read_unicode(const uint8_t *at, const uint8_t *end, int *ret_byte)
     if (left < 8 || at[2] != '0' || at[3] != '0' || !hex_digits[at[4]] || !hex_digits[at[5]])
         return 0;
     *ret_byte = (hex_digits[at[4]] - 1) << 4 | (hex_digits[at[5]] - 1);
-    if (*ret_byte >= 0x7f || *ret_byte == '\\')
+    if (*ret_byte >= 0x7f || *ret_byte == '\\' || *ret_byte == '%')
         return 0;
     if (*ret_byte >= 0x20 || *ret_byte == '\t')
         return size;
@@ -98,7 +98,8 @@ static int read_percent(const uint8_t *at)
     if (high == 0 || low == 0)
         return -1;
     byte = (high - 1) << 4 | (low - 1);
-    return byte < 0x20 || byte == 0x7f || byte == '%' || byte == MAYBE_C1 ? -2 : byte;
+    return byte < 0x20 || byte == 0x7f || byte == '%' || byte == '\\' || byte == MAYBE_C1 ? -2
+                                                                                          : byte;
 }
 
 /* Reads what follows percent signs one by one, as far as that is simple. */
@@ -107,7 +108,7 @@ static int read_percents(const struct reading *reading, const uint8_t *at, uint3
 {
     while (known < 4 && at + 2 < reading->end) {
         int byte = at[0] == '%' ? read_percent(at) : -1;
-        if (byte == -2 || at[0] == MAYBE_C1)
+        if (byte == -2 || at[0] == MAYBE_C1 || at[0] == '\\')
             break;
         next |= (byte < 0 ? *at : (uint32_t)byte) << 8 * known++;
         at += byte < 0 ? 1 : 3;
@@ -124,7 +125,7 @@ static int read_carefully(const struct reading *reading, const uint8_t *at, uint
         return read_percents(reading, at, next, known);
     while (known < 4 && at + 2 < reading->end) {
         uint8_t byte = at[0] == '\\' ? short_escapes[at[1]] : 0;
-        if (at[0] == MAYBE_C1)
+        if (at[0] == MAYBE_C1 || at[0] == '%')
             break;
         if (byte == 0) {
             next |= (uint32_t)*at++ << 8 * known++;
@@ -160,8 +161,8 @@ static inline int may_go_on(const struct reading *reading, int first, const uint
     if (first >= 0)
         next = next << 8 | (uint32_t)first;
     others = first >= 0 ? next | 0xff : next; /* the escape's own byte is known */
-    if (__builtin_expect(!has_byte(others, reading->sign) && !has_byte(others, MAYBE_C1) &&
-                             filters->short4.pieces == 0,
+    if (__builtin_expect(!has_byte(others, '\\') && !has_byte(others, '%') &&
+                             !has_byte(others, MAYBE_C1) && filters->short4.pieces == 0,
                          1))
         return have_four(reading, next);
     return first >= 0 ? read_carefully(reading, behind, (uint32_t)first, 1)
@@ -213,7 +214,7 @@ static int url_may_matter(const struct reading *reading)
 
     if (byte < 0)
         return byte == -2;
-    if (second >= 0 && second != MAYBE_C1 && filters->short4.pieces == 0 &&
+    if (second >= 0 && second != MAYBE_C1 && second != '\\' && filters->short4.pieces == 0 &&
         !may_stand(filters, at[-2], at[-1], (uint8_t)byte) &&
         !filters_have_pair(filters, (uint8_t)byte, (uint8_t)second))
         return 0;
@@ -245,7 +246,7 @@ static inline int glance_at_json(const struct filters *filters, const uint8_t *a
                glance_at_json(filters, at, letter + 1);
     if (byte == 0)
         return 0;
-    return (!is_text & (next == '\\' || next == MAYBE_C1)) |
+    return (!is_text & (next == '\\' || next == '%' || next == MAYBE_C1)) |
            may_stand(filters, at[-2], at[-1], next) | (is_text & filters_begin(filters, next));
 }
 

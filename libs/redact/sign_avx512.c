@@ -64,9 +64,10 @@ AVX512 INLINE struct sixteen read_jsons(__m512i before, __m512i behind)
     __mmask16 goes_on = is_break & equal(second, '\\');
     __m512i other = look_up(short_escapes, choose(is_double, second, third));
     __mmask16 other_is_break = equal(other, BREAK);
-    __mmask16 is_cut = is_break & equal(second, MAYBE_C1);
+    __mmask16 is_cut = is_break & (equal(second, '%') | equal(second, MAYBE_C1));
 
-    is_cut |= is_double & other_is_break & (equal(third, '\\') | equal(third, MAYBE_C1));
+    is_cut |= is_double & other_is_break &
+              (equal(third, '\\') | equal(third, '%') | equal(third, MAYBE_C1));
     is_cut |= (is_double | goes_on) & equal(other, DEEPER);
     is_cut |= goes_on & below(other, DEEPER);
     return (struct sixteen){
@@ -86,8 +87,8 @@ AVX512 INLINE void read_urls(struct sixteen *all, __mmask16 is_url, __m512i behi
     __m512i low = look_up(hex_digits, byte_of(behind, 0));
     __m512i byte = _mm512_sub_epi32(_mm512_add_epi32(_mm512_slli_epi32(high, 4), low),
                                     _mm512_set1_epi32(0x11));
-    __mmask16 is_rare =
-        below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') | equal(byte, MAYBE_C1);
+    __mmask16 is_rare = below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') |
+                        equal(byte, '\\') | equal(byte, MAYBE_C1);
 
     all->next = choose(is_url, byte, all->next);
     all->is_text |= is_url;
