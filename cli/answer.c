@@ -16,8 +16,10 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     request.question_id = (char *)args->rest[1];
     request.answers = (char **)&args->rest[2];
     request.n_answers = args->count - 2;
-    return CLIENT_CHANGE(V1, AnswerQuestion, kndl__sessions__v1__sessions_service__descriptor, cli,
-                         &request, &response, err);
+    if (CLIENT_CHANGE(V1, AnswerQuestion, kndl__sessions__v1__sessions_service__descriptor, cli,
+                      &request, &response, err) < 0)
+        return verb_hint(KNDL_NOT_FOUND, "kndl show SESSION lists the open ones", err);
+    return 0;
 }
 
 const struct verb verb_answer = {

@@ -14,8 +14,10 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return -1;
     request.session_id = session_id;
     request.prompt_id = (char *)args->rest[1];
-    return CLIENT_CHANGE(V1, CancelPrompt, kndl__sessions__v1__sessions_service__descriptor, cli,
-                         &request, &response, err);
+    if (CLIENT_CHANGE(V1, CancelPrompt, kndl__sessions__v1__sessions_service__descriptor, cli,
+                      &request, &response, err) < 0)
+        return verb_hint(KNDL_NOT_FOUND, "kndl show SESSION lists those that wait", err);
+    return 0;
 }
 
 const struct verb verb_cancel = {

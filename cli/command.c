@@ -77,8 +77,10 @@ static int run_verb(const struct verb *verb, const struct args *args, struct knd
 {
     struct cli cli = {.screen = screen_open()};
 
-    if (args->count < verb->least || args->count > verb->most)
-        return verb_misused(verb, err);
+    if (args->count < verb->least)
+        return verb_misused(verb, "a word is missing", err);
+    if (args->count > verb->most)
+        return verb_misused(verb, "there are too many words", err);
     if (config_load(&cli.config, err) < 0)
         return -1;
     cli.arena = kndl_arena_new(KNDL_ARENA_PLAIN);

@@ -103,7 +103,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return list(cli, args_has(args, "json"), err);
     if (args->count == 2 && strcmp(args->rest[0], "revoke") == 0)
         return revoke(cli, args->rest[1], err);
-    return verb_misused(&verb_invites, err);
+    return verb_unknown_word(&verb_invites, args->rest[0], err);
 }
 
 const struct verb verb_invite = {

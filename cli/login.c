@@ -63,6 +63,8 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 
     if (args_has(args, "url") && config_set_url(&cli->config, args_get(args, "url"), err) < 0)
         return -1;
+    if (login != NULL && login[0] == '\0')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "--dev is empty: give a GitHub login");
     if (cli->config.url[0] == '\0')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "which Hub? give --url URL");
     kndl_buf_reserve(&answer, 64 * 1024); /* so that no copy of the token is left behind */

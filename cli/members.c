@@ -73,7 +73,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return list(cli, args_has(args, "json"), err);
     if (args->count == 2 && strcmp(args->rest[0], "remove") == 0)
         return remove_member(cli, args->rest[1], err);
-    return verb_misused(&verb_members, err);
+    return verb_unknown_word(&verb_members, args->rest[0], err);
 }
 
 const struct verb verb_members = {

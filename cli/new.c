@@ -33,7 +33,7 @@ static int create(struct cli *cli, const struct args *args, const char *prompt,
         request.effort = (char *)args_get(args, "effort");
     if (CLIENT_CHANGE(V1, CreateSession, kndl__sessions__v1__sessions_service__descriptor, cli,
                       &request, ret_response, err) < 0)
-        return -1;
+        return verb_hint(KNDL_NOT_FOUND, "kndl repos lists yours", err);
     if ((*ret_response)->session == NULL)
         return client_misread(err);
     return 0;

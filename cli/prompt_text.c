@@ -39,9 +39,12 @@ int prompt_text_read(const char *word, struct kndl_buf *out, struct kndl_error *
     while (out->size > 0 && strchr("\r\n", out->data[out->size - 1]) != NULL)
         out->data[--out->size] = '\0';
     if (out->size == 0)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the prompt is empty");
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the prompt is empty: give a TEXT, or write it to standard input");
     if (out->size > PROMPT_BYTES_MAX)
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the prompt is longer than %d bytes",
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "the prompt is longer than %d bytes: put what is long into a file of the "
+                         "Repo",
                          PROMPT_BYTES_MAX);
     if (memchr(out->data, '\0', out->size) != NULL)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "the prompt has a NUL in it");

@@ -98,6 +98,20 @@ static int find(struct cli *cli, const char *name, char **ret_id, struct kndl_er
                      name);
 }
 
+/* Before anybody is asked for a yes; the Hub knows more exactly. */
+static int check_name(const char *name, struct kndl_error *err)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-";
+
+    if (name[0] == '\0' || name[strspn(name, letters)] != '\0')
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "a Runner's name is of letters, digits, spaces and . _ - alone, unlike "
+                         "\"%.64s\"",
+                         name);
+    return 0;
+}
+
 static int ask_yes(struct cli *cli, struct kndl_error *err)
 {
     return confirm(cli, KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_RUNNERS, err);
@@ -131,7 +145,7 @@ static int add(struct cli *cli, const char *const *words, bool json, struct kndl
     V1(RegisterRunnerResponse) *response;
 
     request.name = (char *)words[0];
-    if (ask_yes(cli, err) < 0 ||
+    if (check_name(words[0], err) < 0 || ask_yes(cli, err) < 0 ||
         CLIENT_CHANGE(V1, RegisterRunner, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     return hand_out(cli, json, &response->base, words[0], response->token);
@@ -144,7 +158,7 @@ static int rename_runner(struct cli *cli, const char *const *words, bool json,
     V1(RenameRunnerResponse) *response;
 
     request.name = (char *)words[1];
-    if (find_and_ask(cli, words[0], &request.runner_id, err) < 0 ||
+    if (check_name(words[1], err) < 0 || find_and_ask(cli, words[0], &request.runner_id, err) < 0 ||
         CLIENT_CHANGE(V1, RenameRunner, SERVICE, cli, &request, &response, err) < 0)
         return -1;
     if (json)
@@ -195,7 +209,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     for (size_t i = 0; i < sizeof deeds / sizeof deeds[0]; i++)
         if (strcmp(args->rest[0], deeds[i].name) == 0 && args->count == deeds[i].words + 1)
             return deeds[i].run(cli, args->rest + 1, json, err);
-    return verb_misused(&verb_runners, err);
+    return verb_unknown_word(&verb_runners, args->rest[0], err);
 }
 
 const struct verb verb_runners = {

@@ -2,18 +2,23 @@
 
 #include "secret_input.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
-static size_t read_input(uint8_t *data, size_t most, bool one_line)
+#include "kndl/mem.h"
+
+static size_t read_all(uint8_t *data, size_t most)
 {
     size_t size = 0;
     ssize_t got = 1;
 
-    while (size < most && got > 0 && !(one_line && memchr(data, '\n', size) != NULL)) {
+    while (size < most && got > 0) {
         got = read(STDIN_FILENO, data + size, most - size);
         if (got > 0)
             size += (size_t)got;
@@ -21,24 +26,63 @@ static size_t read_input(uint8_t *data, size_t most, bool one_line)
     return size;
 }
 
+/* Up to the end of a line; -1 if a signal waits on `signals`. */
+static ssize_t read_line(int signals, uint8_t *data, size_t most)
+{
+    struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
+    size_t size = 0;
+
+    while (size < most && memchr(data, '\n', size) == NULL) {
+        if (poll(fds, 2, -1) < 0 || fds[1].revents != 0)
+            return -1;
+        ssize_t got = read(STDIN_FILENO, data + size, most - size);
+        if (got <= 0)
+            break;
+        size += (size_t)got;
+    }
+    return (ssize_t)size;
+}
+
+/* Whoever is ended meanwhile (Ctrl-C) leaves a terminal that shows again what is typed. */
+static int ask(const char *prompt, const struct termios *shown, uint8_t *data, size_t most,
+               size_t *ret_size, struct kndl_error *err)
+{
+    struct termios hidden = *shown;
+    sigset_t enders, before;
+
+    sigemptyset(&enders);
+    sigaddset(&enders, SIGINT);
+    sigaddset(&enders, SIGQUIT);
+    sigaddset(&enders, SIGTERM);
+    sigaddset(&enders, SIGHUP);
+    sigprocmask(SIG_BLOCK, &enders, &before);
+    KNDL_CLEANUP(kndl_close) int signals = signalfd(-1, &enders, SFD_CLOEXEC);
+
+    hidden.c_lflag &= (tcflag_t)~ECHO;
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+    fprintf(stderr, "%s: ", prompt);
+    ssize_t size = read_line(signals, data, most);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, shown);
+    fputc('\n', stderr);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* what waited ends us here */
+    if (size < 0)
+        return kndl_fail(err, KNDL_CANCELLED, "it was interrupted");
+    *ret_size = (size_t)size;
+    return 0;
+}
+
 int secret_input_read(const char *prompt, size_t most, struct kndl_secret *ret_text,
                       struct kndl_error *err)
 {
     struct kndl_secret text;
-    struct termios shown, hidden;
-    bool is_terminal = tcgetattr(STDIN_FILENO, &shown) == 0;
+    struct termios shown;
 
-    if (is_terminal) {
-        fprintf(stderr, "%s: ", prompt);
-        hidden = shown;
-        hidden.c_lflag &= (tcflag_t)~ECHO;
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-    }
     kndl_secret_new(&text, most + 2);
-    text.size = read_input(text.data, most + 2, is_terminal);
-    if (is_terminal) {
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-        fputc('\n', stderr);
+    if (tcgetattr(STDIN_FILENO, &shown) < 0) {
+        text.size = read_all(text.data, most + 2);
+    } else if (ask(prompt, &shown, text.data, most + 2, &text.size, err) < 0) {
+        kndl_secret_done(&text);
+        return -1;
     }
     if (text.size > 0 && text.data[text.size - 1] == '\n')
         text.size--;

@@ -33,6 +33,14 @@ static void write_token(const struct screen *screen, const V1(SetupToken) *token
     fputs(".\n", screen->out);
 }
 
+/* Before anybody is asked for a yes; the Hub knows more exactly. */
+static bool is_like_one(const char *text)
+{
+    static const char prefix[] = "sk-ant-oat";
+
+    return strncmp(text + strspn(text, " \t\r\n"), prefix, sizeof prefix - 1) == 0;
+}
+
 static int set(struct cli *cli, struct kndl_error *err)
 {
     V1(SetSetupTokenRequest) request = KNDL__SECRETS__V1__SET_SETUP_TOKEN_REQUEST__INIT;
@@ -45,6 +53,10 @@ static int set(struct cli *cli, struct kndl_error *err)
     if (text.size == 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "standard input holds no setup token; claude setup-token prints one");
+    if (!is_like_one((const char *)text.data))
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "what standard input holds is no setup token, which begins with "
+                         "sk-ant-oat; claude setup-token prints one");
     if (confirm(cli, PURPOSE, err) < 0)
         return -1;
     request.token = (char *)text.data;
@@ -95,7 +107,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return show(cli, args_has(args, "json"), err);
     if (strcmp(what, "remove") == 0)
         return remove_token(cli, err);
-    return verb_misused(&verb_token, err);
+    return verb_unknown_word(&verb_token, what, err);
 }
 
 const struct verb verb_token = {

@@ -89,7 +89,9 @@ static int list(struct cli *cli, const char *repo, V1(ListVariablesResponse) **r
     V1(ListVariablesRequest) request = KNDL__SECRETS__V1__LIST_VARIABLES_REQUEST__INIT;
 
     request.repo_name = (char *)repo;
-    return CLIENT_CALL(V1, ListVariables, SERVICE, cli, &request, ret_response, err);
+    if (CLIENT_CALL(V1, ListVariables, SERVICE, cli, &request, ret_response, err) < 0)
+        return verb_hint(KNDL_NOT_FOUND, "kndl repos lists yours", err);
+    return 0;
 }
 
 static int show(struct cli *cli, const char *repo, bool json, struct kndl_error *err)
@@ -304,6 +306,14 @@ static int link_shared(struct cli *cli, const char *repo, const char *name, bool
 
 /* ----------------------------------------------------------------------------------- verb */
 
+/* One of the words may be a value that somebody typed there: none is said. */
+static const char *wrong_words(const struct args *args)
+{
+    if (args->count > 3 && strcmp(args->rest[1], "set") == 0)
+        return "a value comes from standard input alone";
+    return "those words are not understood";
+}
+
 static int run_shared(struct cli *cli, const struct args *args, struct kndl_error *err)
 {
     const char *what = args->count > 1 ? args->rest[1] : "";
@@ -314,9 +324,7 @@ static int run_shared(struct cli *cli, const struct args *args, struct kndl_erro
         return set_shared(cli, args->rest[2], args, err);
     if (args->count == 3 && strcmp(what, "remove") == 0)
         return remove_shared(cli, args->rest[2], err);
-    return kndl_fail(
-        err, KNDL_INVALID_ARGUMENT,
-        "it goes: kndl vars shared [set NAME | remove NAME]; kndl vars --help says more");
+    return verb_misused(&verb_vars, wrong_words(args), err);
 }
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
@@ -339,7 +347,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
         return remove_variable(cli, repo, name, err);
     if (args->count == 3 && (strcmp(what, "link") == 0 || strcmp(what, "unlink") == 0))
         return link_shared(cli, repo, name, what[0] == 'l', err);
-    return verb_misused(&verb_vars, err);
+    return verb_misused(&verb_vars, wrong_words(args), err);
 }
 
 static const struct arg_option options[] = {
@@ -355,9 +363,14 @@ const struct verb verb_vars = {
              "[--sensitive] [--build] [--json]",
     .summary = "Variables in the environment of Sessions",
     .help =
-        "set reads the value from standard input, import a .env file. A change applies to each\n"
-        "Session at its next start or wake. shared: Variables that are linked to Repos; a "
-        "Repo's own\nof the same name wins.\n\n"
+        "kndl vars REPO              lists them, with how often each Sensitive one was masked\n"
+        "kndl vars REPO set NAME     reads the value from standard input\n"
+        "kndl vars REPO import       reads a .env file there: lines NAME=value, all or none\n"
+        "kndl vars REPO remove NAME\n"
+        "kndl vars REPO link NAME    gives the Repo a Shared variable; unlink takes it away\n"
+        "kndl vars shared            those that are linked to Repos; set NAME, remove NAME\n\n"
+        "A change applies to each Session at its next start or wake. A Repo's own wins over a "
+        "Shared\none of the same name.\n\n"
         "test sends a random value, none of yours, through what masks all that Sessions on the\n"
         "Repo say, and shows what comes out; it fails if the value shows.\n\n"
         "A Sensitive value is masked wherever a Session shows it as it is, also JSON- or\n"
@@ -367,6 +380,6 @@ const struct verb verb_vars = {
         "show while it is typed slowly.\n",
     .options = options,
     .least = 1,
-    .most = 3,
+    .most = 4,
     .run = run,
 };

@@ -54,8 +54,14 @@ extern const struct verb verb_vars;
 extern const struct verb verb_wake;
 extern const struct verb verb_whoami;
 
-/* INVALID_ARGUMENT, with how the verb is used. Returns -1. */
-int verb_misused(const struct verb *verb, struct kndl_error *err);
+/* INVALID_ARGUMENT: what is wrong, and how the verb goes. Returns -1. */
+int verb_misused(const struct verb *verb, const char *what, struct kndl_error *err);
+
+/* The same for a word that stands where another is expected. */
+int verb_unknown_word(const struct verb *verb, const char *word, struct kndl_error *err);
+
+/* Adds where to look to an error of this code; another stays as it is. Returns -1. */
+int verb_hint(enum kndl_code code, const char *hint, struct kndl_error *err);
 
 extern const struct arg_option no_options[];
 extern const struct arg_option json_option[]; /* --json alone */

@@ -100,12 +100,29 @@ static void a_verb_that_there_is_not_is_named(void **state)
     assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
 }
 
+static void too_few_and_too_many_words_are_told_apart(void **state)
+{
+    struct kndl_error err = {0};
+    int result;
+
+    (void)state;
+    free(SAID(&result, &err, "show"));
+    assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
+    assert_string_equal(err.message,
+                        "a word is missing; it goes: kndl show SESSION [--json]; kndl show --help "
+                        "says more");
+    err = (struct kndl_error){0};
+    free(SAID(&result, &err, "show", "a", "b"));
+    assert_memory_equal(err.message, "there are too many words; it goes: kndl show ", 45);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_help_of_each_verb_is_complete),
         cmocka_unit_test(help_is_had_by_any_of_its_names),
         cmocka_unit_test(a_verb_that_there_is_not_is_named),
+        cmocka_unit_test(too_few_and_too_many_words_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,11 +320,19 @@ static void what_is_no_command_asks_the_hub_nothing(void **state)
         const struct verb *verb;
         char *words[5];
     } tries[] = {
-        {&verb_members, {"remove", NULL}},      {&verb_members, {"add", "linus", NULL}},
-        {&verb_invite, {"no login!", NULL}},    {&verb_invites, {"revoke", NULL}},
-        {&verb_invites, {"revoke", "!", NULL}}, {&verb_runners, {"add", NULL}},
-        {&verb_runners, {"rename", "a", NULL}}, {&verb_runners, {"remove", "a", "b", NULL}},
-        {&verb_token, {"steal", NULL}},         {&verb_token, {"set", NULL}}, /* of nothing */
+        {&verb_members, {"remove", NULL}},
+        {&verb_members, {"add", "linus", NULL}},
+        {&verb_invite, {"no login!", NULL}},
+        {&verb_invites, {"revoke", NULL}},
+        {&verb_invites, {"revoke", "!", NULL}},
+        {&verb_runners, {"add", NULL}},
+        {&verb_runners, {"rename", "a", NULL}},
+        {&verb_runners, {"remove", "a", "b", NULL}},
+        {&verb_token, {"steal", NULL}},
+        {&verb_token, {"set", NULL}}, /* of nothing */
+        {&verb_runners, {"add", "a/b", NULL}},
+        {&verb_runners, {"add", "", NULL}},
+        {&verb_runners, {"rename", "Big box", "a/b", NULL}},
     };
     struct fixture *f = *state;
 
@@ -335,6 +343,17 @@ static void what_is_no_command_asks_the_hub_nothing(void **state)
         assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
         f->err = (struct kndl_error){0};
     }
+}
+
+/* What cannot be a setup token is told before anybody is asked for a yes. */
+static void what_is_no_setup_token_asks_the_hub_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(run(f, &verb_token, "sk-ant-api03-x\n", (char *[]){"set", NULL}), -1);
+    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_non_null(strstr(f->err.message, "claude setup-token prints one"));
+    assert_null(strstr(f->err.message, "api03"));
 }
 
 static void a_no_in_the_browser_is_no_access(void **state)
@@ -377,6 +396,7 @@ int main(void)
         TEST(a_runner_is_found_by_its_name_before_anybody_is_asked),
         TEST(a_runner_that_is_not_there_asks_nobody),
         TEST(what_is_no_command_asks_the_hub_nothing),
+        TEST(what_is_no_setup_token_asks_the_hub_nothing),
         TEST(a_no_in_the_browser_is_no_access),
         TEST(a_confirmation_that_ended_meanwhile_says_to_run_it_again),
     };

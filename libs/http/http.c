@@ -187,6 +187,9 @@ static int fail(CURLcode code, const struct transfer *transfer,
                          request->timeout_ms);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
+        /* libcurl says so of an answer without a status line, too. */
+        if (code == CURLE_UNSUPPORTED_PROTOCOL && strncmp(request->url, "http", 4) == 0)
+            return kndl_fail(err, KNDL_UNAVAILABLE, "what answers there does not speak HTTP");
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "not an http or https address");
     default:
         return kndl_fail(err, KNDL_UNAVAILABLE, "%s", curl_easy_strerror(code));

@@ -24,7 +24,8 @@ static int check_model(struct kndl_call *call, const char *model)
 
     if (strlen(model) > MODEL_BYTES_MAX || model[strspn(model, allowed)] != '\0' || model[0] == '-')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "a model's name has up to %d letters, digits and ._[]-", MODEL_BYTES_MAX);
+                         "a model's name has up to %d letters, digits and ._[]-, unlike %.100s",
+                         MODEL_BYTES_MAX, model);
     return 0;
 }
 

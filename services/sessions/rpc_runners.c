@@ -27,12 +27,16 @@ static int check_name(struct kndl_call *call, const char *name)
 
     if (size == 0 || size > NAME_BYTES_MAX || name[0] == ' ' || name[size - 1] == ' ')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "a Runner's name has 1 to %d characters and no space at its ends",
-                         NAME_BYTES_MAX);
+                         "a Runner's name has 1 to %d characters and no space at its ends, unlike "
+                         "\"%.100s\"",
+                         NAME_BYTES_MAX, name);
     for (const char *c = name; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr(" ._-", *c) == NULL)
-            return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                             "a Runner's name is of letters, digits, spaces and . _ -");
+            return kndl_fail(
+                &call->err, KNDL_INVALID_ARGUMENT,
+                "a Runner's name is of letters, digits, spaces and . _ - alone, unlike "
+                "\"%s\"",
+                name);
     return 0;
 }
 

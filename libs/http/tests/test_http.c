@@ -187,6 +187,20 @@ static void an_answer_that_is_cut_is_unavailable(void **state)
     assert_int_equal(err.code, KNDL_UNAVAILABLE);
 }
 
+static void what_does_not_speak_http_is_unavailable(void **state)
+{
+    struct server server;
+    struct kndl_http_response response;
+    struct kndl_error err = {0};
+
+    (void)state;
+    start(&server, "INFO {\"server_id\":\"x\"}\r\n");
+    assert_int_equal(ask((struct kndl_http_request){0}, &server, &response, &err), -1);
+    stop(&server);
+    assert_int_equal(err.code, KNDL_UNAVAILABLE);
+    assert_string_equal(err.message, "what answers there does not speak HTTP");
+}
+
 static void a_server_that_says_nothing_ends_at_the_deadline(void **state)
 {
     struct server server;
@@ -268,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_redirect_is_an_answer),
         cmocka_unit_test(an_answer_over_the_limit_is_out_of_range),
         cmocka_unit_test(an_answer_that_is_cut_is_unavailable),
+        cmocka_unit_test(what_does_not_speak_http_is_unavailable),
         cmocka_unit_test(a_server_that_says_nothing_ends_at_the_deadline),
         cmocka_unit_test(nobody_who_listens_is_unavailable),
         cmocka_unit_test(other_protocols_are_refused),
