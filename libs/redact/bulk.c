@@ -21,7 +21,7 @@ struct bulk {
     bool more; /* comes at once: what is only remembered waits, so that no escape is cut */
     struct scan scan;
     struct block block;
-    uint8_t mask[BLOCK_HEAD_BYTES + BLOCK_BYTES];
+    uint64_t mask[MASK_WORDS(BLOCK_HEAD_BYTES + BLOCK_BYTES)];
 };
 
 static bool can_take(const struct kndl_redact_stream *stream)
@@ -141,7 +141,7 @@ static void emit_text(struct bulk *bulk, size_t at)
     size_t missing;
     size_t length = utf8_measure(scan->text + at, scan->size - at, &missing);
 
-    emit_text_byte(bulk->stream, scan->text[at], scan->found && scan->mask[at],
+    emit_text_byte(bulk->stream, scan->text[at], scan->found && mask_has(scan->mask, at),
                    missing + length - 1, bulk->out);
 }
 
@@ -158,7 +158,7 @@ static void mask_head(struct bulk *bulk)
         if (held->masked)
             scan_mask_byte(&bulk->scan, at);
         if (bulk->scan.found)
-            held->masked = bulk->mask[at];
+            held->masked = mask_has(bulk->mask, at);
         at++;
     }
 }
@@ -186,29 +186,25 @@ static bool emit_head(struct bulk *bulk)
     return true;
 }
 
-/* Byte by byte: raw[from..to), whose first byte of text is text[at]. Returns the text behind. */
-static size_t emit_slowly(struct bulk *bulk, size_t from, size_t to, size_t at)
+/* Byte by byte: raw[from..to), whose first byte of text is text[at]. */
+static void emit_slowly(struct bulk *bulk, size_t from, size_t to, size_t at)
 {
     for (size_t i = from; i < to; i++) {
-        if (!(bulk->block.keep[i / 64] >> (i % 64) & 1)) {
+        if (mask_has(bulk->block.keep, i))
+            emit_text(bulk, at++);
+        else
             emit_raw(bulk, i, i + 1);
-            continue;
-        }
-        emit_text(bulk, at++);
     }
-    return at;
 }
 
-/* Is this masked stretch nothing but ASCII, with nothing in between? */
-static bool is_simple(const struct bulk *bulk, size_t from, size_t to, size_t at, size_t behind)
+/* Is raw[from..) nothing but ASCII text, of this many bytes? */
+static bool is_simple(const struct bulk *bulk, size_t from, size_t count)
 {
-    if (to - from != behind - at || bulk->stream->missing > 0)
-        return false;
-    for (size_t i = from; i < to; i++) {
-        if (bulk->raw[i] >= 0x80)
-            return false;
-    }
-    return true;
+    uint8_t all = 0;
+
+    for (size_t i = from; i < from + count; i++)
+        all |= bulk->raw[i];
+    return all < 0x80 && mask_find(bulk->block.keep, false, from, from + count) == from + count;
 }
 
 static void emit_stars(struct bulk *bulk, size_t count)
@@ -242,25 +238,25 @@ static void emit_body(struct bulk *bulk, size_t to)
         if (bulk->stream->missing > 0) { /* the rest of a character whose beginning has left */
             size_t rest = at + 3 < bulk->leave ? at + 3 : bulk->leave;
             size_t until = rest < bulk->leave ? raw_at(bulk, rest) : to;
-            at = emit_slowly(bulk, from, until, at);
+            emit_slowly(bulk, from, until, at);
+            at = rest;
             from = until;
             continue;
         }
-        const uint8_t *masked = memchr(scan->mask + at, 1, bulk->leave - at);
-        if (masked == NULL)
+        size_t first = mask_find(scan->mask, true, at, bulk->leave);
+        if (first == bulk->leave)
             break;
-        size_t first = (size_t)(masked - scan->mask);
-        const uint8_t *clear = memchr(masked, 0, bulk->leave - first);
-        size_t behind = clear == NULL ? bulk->leave : (size_t)(clear - scan->mask);
-        size_t until = raw_at(bulk, behind - 1) + 1;
+        size_t behind = mask_find(scan->mask, false, first, bulk->leave);
         size_t start = raw_at(bulk, first);
         emit_plain(bulk, from, start, at, first);
-        if (is_simple(bulk, start, until, first, behind))
+        if (bulk->stream->missing == 0 && is_simple(bulk, start, behind - first)) {
             emit_stars(bulk, behind - first);
-        else
-            (void)emit_slowly(bulk, start, until, first);
+            from = start + (behind - first);
+        } else {
+            from = raw_at(bulk, behind - 1) + 1;
+            emit_slowly(bulk, start, from, first);
+        }
         at = behind;
-        from = until;
     }
     if (from < to)
         emit_plain(bulk, from, to, at, bulk->leave);
@@ -275,7 +271,7 @@ static void hold_rest(struct bulk *bulk, size_t from, size_t sent)
     if (from == bulk->block.raw_size && stream->count == 0)
         return;
     for (size_t i = from; i < bulk->block.raw_size; i++) {
-        bool is_text = bulk->block.keep[i / 64] >> (i % 64) & 1;
+        bool is_text = mask_has(bulk->block.keep, i);
         stream->held[stream->count++] = (struct held){
             .at_us = (uint32_t)stream->now_us,
             .byte = bulk->raw[i],
@@ -295,7 +291,7 @@ static void mask_rest(struct bulk *bulk, size_t first)
 
     for (size_t i = 0; i < stream->count; i++) {
         if (stream->held[i].kind == HELD_TEXT)
-            stream->held[i].masked |= bulk->mask[at++];
+            stream->held[i].masked |= mask_has(bulk->mask, at++);
     }
 }
 
@@ -316,7 +312,7 @@ static inline struct held held_of(const struct bulk *bulk, size_t at)
     const struct block *block = &bulk->block;
     bool is_there = at < block->raw_size;
     size_t safe = is_there ? at : 0;
-    bool is_text = block->keep[safe / 64] >> (safe % 64) & 1;
+    bool is_text = mask_has(block->keep, safe);
     struct held held = {.at_us = (uint32_t)bulk->stream->now_us,
                         .byte = bulk->raw[safe],
                         .kind = is_text ? HELD_TEXT : HELD_SKIP};
@@ -424,9 +420,14 @@ static void wipe(struct bulk *bulk)
 {
     const struct scan *scan = &bulk->scan;
     uint8_t *text = bulk->block.text - bulk->held;
-    size_t from = scan->found ? 0 : scan->alive;
+    size_t at = 0;
 
-    explicit_bzero(text + from, scan->size - from);
+    while (scan->found && (at = mask_find(scan->mask, true, at, scan->size)) < scan->size) {
+        size_t behind = mask_find(scan->mask, false, at, scan->size);
+        explicit_bzero(text + at, behind - at);
+        at = behind;
+    }
+    explicit_bzero(text + scan->alive, scan->size - scan->alive);
 }
 
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)

@@ -11,14 +11,14 @@
 static void begin_mask(struct scan *scan)
 {
     if (!scan->found)
-        scan_clear(scan->mask, scan->size);
+        memset(scan->mask, 0, MASK_WORDS(scan->size) * sizeof *scan->mask);
     scan->found = 1;
 }
 
 /* A form found twice, literally and in a lane, is one hit. */
 static void count_hit(struct scan *scan, size_t start, size_t end, struct state state)
 {
-    if (end > scan->known && !(scan->mask[start] && scan->mask[end - 1]))
+    if (end > scan->known && !(mask_has(scan->mask, start) && mask_has(scan->mask, end - 1)))
         set_hit(scan->set, state);
 }
 
@@ -33,11 +33,11 @@ void scan_mark(struct scan *scan, size_t end, struct state state)
         scan->masked = start;
     }
     if (start < scan->run) {
-        memset(scan->mask + start, 1, scan->run - start);
+        mask_set(scan->mask, start, scan->run);
         scan->run = start;
     }
     if (end > scan->masked) {
-        memset(scan->mask + scan->masked, 1, end - scan->masked);
+        mask_set(scan->mask, scan->masked, end);
         scan->masked = end;
     }
 }
@@ -45,7 +45,7 @@ void scan_mark(struct scan *scan, size_t end, struct state state)
 void scan_mask_byte(struct scan *scan, size_t at)
 {
     begin_mask(scan);
-    scan->mask[at] = 1;
+    mask_set(scan->mask, at, at + 1);
 }
 
 /* A lane from the escape at `from` on. */
@@ -71,7 +71,7 @@ static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
         size_t start = reading->from + reading->since - longest;
         begin_mask(scan);
         count_hit(scan, start, reading->at, reading->state);
-        memset(scan->mask + start, 1, reading->at - start);
+        mask_set(scan->mask, start, reading->at);
     }
     return reading->state.depth >= reading->since + reading->lead;
 }

@@ -10,16 +10,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "mask.h"
 #include "normalise.h"
 #include "set.h"
 
 struct scan {
     struct kndl_redact_set *set;
     const uint8_t *text;
-    uint8_t *mask; /* by byte of the text: 1 when it is part of a form; the caller's. Only if
-                      `found` */
+    uint64_t *mask; /* a bit for each byte of the text: it is part of a form; the caller's. Only if
+                       `found` */
     size_t size;
     size_t known;  /* matches that end up to here have been counted before */
     size_t hold;   /* from here on the text may be the beginning of a form; else `size` */
@@ -50,20 +50,6 @@ void scan_mark(struct scan *scan, size_t end, struct state state);
 
 /* Masks one byte, for a reason from before this scan. */
 void scan_mask_byte(struct scan *scan, size_t at);
-
-/* memset() to 0 in steps so small that it takes the widest stores: for a block's size, its string
- * instructions take three times as long. */
-static inline void scan_clear(uint8_t *bytes, size_t size)
-{
-    enum { STEP_BYTES = 1024 };
-
-    for (; size > STEP_BYTES; size -= STEP_BYTES, bytes += STEP_BYTES) {
-        size_t step = STEP_BYTES;
-        __asm__("" : "+r"(step)); /* no constant, or the compiler takes them, too */
-        memset(bytes, 0, step);
-    }
-    memset(bytes, 0, size);
-}
 
 static inline void scan_keep(struct scan *scan, size_t start)
 {

@@ -92,7 +92,7 @@ struct gathered {
     size_t capacity;
     uint32_t where_here[GATHERED_HERE];
     uint8_t text_here[GATHERED_HERE];
-    uint8_t mask_here[GATHERED_HERE];
+    uint64_t mask_here[MASK_WORDS(GATHERED_HERE)];
 };
 
 static void gather_done(struct gathered *gathered)
@@ -101,7 +101,8 @@ static void gather_done(struct gathered *gathered)
         explicit_bzero(gathered->text_here, gathered->scan.size);
     } else if (gathered->text != NULL) {
         secret_free(gathered->text, gathered->capacity);
-        secret_free(gathered->scan.mask, gathered->capacity);
+        secret_free(gathered->scan.mask,
+                    MASK_WORDS(gathered->capacity) * sizeof *gathered->scan.mask);
         secret_free(gathered->where, gathered->capacity * sizeof *gathered->where);
     }
 }
@@ -115,7 +116,7 @@ static void gather_begin(struct gathered *gathered, size_t capacity)
     if (capacity > GATHERED_HERE) {
         gathered->text = kndl_alloc(capacity, 1);
         gathered->where = kndl_alloc(capacity, sizeof *gathered->where);
-        gathered->scan.mask = kndl_alloc(capacity, 1);
+        gathered->scan.mask = kndl_alloc(MASK_WORDS(capacity), sizeof *gathered->scan.mask);
     }
 }
 
@@ -138,7 +139,7 @@ static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, si
     else
         scan_text(&gathered->scan);
     for (size_t i = 0; gathered->scan.found && i < gathered->scan.size; i++)
-        stream->held[gathered->where[i]].masked |= gathered->scan.mask[i];
+        stream->held[gathered->where[i]].masked |= mask_has(gathered->scan.mask, i);
     gathered->where[gathered->scan.size] = stream->count;
     *known = (uint32_t)gathered->scan.size;
 }

@@ -280,7 +280,7 @@ static void add_spelled(struct kndl_buf *text, uint8_t byte)
 static void expect_no_meaning(struct kndl_redact_set *set, const uint8_t *text, size_t size,
                               const uint32_t *kept, size_t count)
 {
-    uint8_t *mask = kndl_alloc(size, 1);
+    uint64_t *mask = kndl_alloc(MASK_WORDS(size), sizeof *mask);
     struct state state = {0};
 
     for (size_t at = 0; at < size; at++) {
