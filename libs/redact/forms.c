@@ -7,6 +7,7 @@
 
 #include "escape.h"
 #include "kndl/mem.h"
+#include "lane.h"
 #include "secret.h"
 #include "spell.h"
 #include "utf8.h"
@@ -224,6 +225,28 @@ static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t valu
     add_spellings(forms, spell_slice(&spaced), value);
 }
 
+/* What JSON's escapes in the text stand for. */
+static void decode_json(struct spell *out, struct kndl_slice text)
+{
+    struct lane_unit unit;
+    size_t from = 0;
+
+    for (size_t at = 0; lane_read(LANE_JSON, text.data, text.size, &at, &unit); from = at)
+        spell_bytes(out, kndl_slice(unit.bytes, unit.size));
+    spell_bytes(out, kndl_slice(text.data + from, text.size - from));
+}
+
+/* A key is often kept in one line, with `\n` for its line breaks, and printed in many. */
+static void add_written_lines(struct forms *forms, struct kndl_slice text, uint32_t value)
+{
+    KNDL_CLEANUP(spell_done) struct spell decoded = {0};
+
+    if (memmem(text.data, text.size, "\\n", 2) == NULL)
+        return;
+    decode_json(&decoded, text);
+    add_lines(forms, spell_slice(&decoded), value);
+}
+
 static void add_base64(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     KNDL_CLEANUP(spell_done) struct spell code = {0};
@@ -252,6 +275,7 @@ void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint3
     if (memchr(trimmed.data, '\n', trimmed.size) != NULL ||
         memchr(trimmed.data, '\r', trimmed.size) != NULL)
         add_lines(forms, trimmed, index);
+    add_written_lines(forms, trimmed, index);
     if (value->with_base64) {
         add_base64(forms, value->value, index);
         add_base64(forms, trimmed, index);

@@ -112,6 +112,17 @@ static void rd_03_blanks_behind_control_characters_are_trimmed(void **unused)
     expect_masked(set_of("-\n\x1b[1mshort\x1b[0m\n-", NULL), "=short=", "=short=");
 }
 
+static void rd_03_lines_that_a_value_spells_with_escapes_are_found(void **unused)
+{
+    static const char key[] = "-----BEGIN K-----\\nMIIlabAAAA\\nxy=\\n-----END K-----\\n";
+
+    (void)unused;
+    expect_masked(set_of(key, NULL), "-----BEGIN K-----\nMIIlabAAAA\nxy=\n-----END K-----\n",
+                  "*****************\n**********\n***\n***************\n");
+    expect_masked(set_of(key, NULL), "> MIIlabAAAA xy=", "> ********** xy=");
+    expect_masked(set_of("C:\\new\\table\\", NULL), "C:\\new\\table\\", "*************");
+}
+
 static void a_value_of_the_most_bytes_is_masked(void **unused)
 {
     static char value[KNDL_REDACT_VALUE_BYTES_MAX + 1];
@@ -361,6 +372,7 @@ int main(void)
         cmocka_unit_test(rd_03_trimmed_and_encoded_forms_are_found),
         cmocka_unit_test(rd_03_spellings_that_no_encoder_writes_are_found),
         cmocka_unit_test(rd_03_blanks_behind_control_characters_are_trimmed),
+        cmocka_unit_test(rd_03_lines_that_a_value_spells_with_escapes_are_found),
         cmocka_unit_test(a_value_of_the_most_bytes_is_masked),
         cmocka_unit_test(rd_03_each_long_line_is_found_and_armour_is_not),
         cmocka_unit_test(rd_04_colours_and_line_breaks_are_skipped_and_stay),
