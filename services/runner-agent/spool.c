@@ -250,10 +250,14 @@ void spool_forget(struct spool *spool, int64_t through)
             spool->segment_count * sizeof spool->segments[0]);
 }
 
+static bool can_grow(const struct spool *spool)
+{
+    return spool->segment_count + 1 < SEGMENTS_MAX;
+}
+
 bool spool_is_full(const struct spool *spool)
 {
-    return spool->bytes + spool->next.size >= spool->bytes_most ||
-           spool->segment_count + 1 >= SEGMENTS_MAX;
+    return spool->bytes + spool->next.size >= spool->bytes_most || !can_grow(spool);
 }
 
 /* ------------------------------------------------------------------------- writing */
@@ -352,10 +356,10 @@ static void start_write(struct spool *spool)
             written, job);
 }
 
-static void add_record(struct spool *spool, const struct spool_mark *mark,
+static void add_record(struct spool *spool, const struct spool_mark *mark, bool is_more,
                        const Kndl__Event__V1__Event *event)
 {
-    spool_record_append(&spool->next, ++spool->next_last_n, mark, event);
+    spool_record_append(&spool->next, ++spool->next_last_n, mark, is_more, event);
     spool_marks_take_source(&spool->marks, event->source_id);
 }
 
@@ -385,7 +389,7 @@ void spool_append(struct spool *spool, const struct spool_mark *mark,
 {
     struct waiter *waiter;
 
-    if (count > 0 && spool_is_full(spool)) {
+    if (count > 0 && (mark == NULL ? !can_grow(spool) : spool_is_full(spool))) {
         struct refusal *refusal = kndl_new0(struct refusal);
 
         *refusal = (struct refusal){fn, data};
@@ -393,7 +397,7 @@ void spool_append(struct spool *spool, const struct spool_mark *mark,
         return;
     }
     for (size_t i = 0; i < count; i++)
-        add_record(spool, mark, events[i]);
+        add_record(spool, mark, i + 1 < count, events[i]);
     if (mark != NULL)
         spool_marks_take(&spool->marks, mark->epoch, mark->m);
     waiter = kndl_new0(struct waiter);

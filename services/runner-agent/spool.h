@@ -5,8 +5,9 @@
  *
  * Append-only segments under one folder. An Event gets its number `n` (from 1, without gaps) as it
  * is appended, and counts from the moment its append was answered: then it is fsynced. A torn tail
- * is what was never answered, and is cut off at the next opening. What sessions has is forgotten by
- * whole segments; the newest one always stays, so that `n` goes on after a restart.
+ * is what was never answered, and is cut off at the next opening, with all that was appended
+ * together with it: its mark says that all of it was taken. What sessions has is forgotten by whole
+ * segments; the newest one always stays, so that `n` goes on after a restart.
  *
  * It also remembers which events of the mod (epoch, m) it has taken, and the rows of the transcript
  * (source ids) that are in it.
@@ -28,7 +29,7 @@ struct spool;
 struct spool_options {
     struct disk *disk;
     const char *directory; /* made if it is missing, its parent must be there */
-    size_t bytes_most;     /* of all segments; a fuller one refuses (RESOURCE_EXHAUSTED) */
+    size_t bytes_most; /* of all segments; a fuller one refuses the mod's (RESOURCE_EXHAUSTED) */
 };
 
 /* Reads what is there. Fails with KNDL_INTERNAL, naming the file. */
@@ -50,7 +51,8 @@ typedef void (*spool_fn)(void *data, const struct kndl_error *err);
 
 /*
  * Appends; fn is called when these and all before them are on the disk, never before this
- * returned. Without events it waits for those before it. `mark` may be NULL.
+ * returned. Without events it waits for those before it. `mark` is NULL for what the mod does not
+ * keep: that is taken over the bound, too, for there is no more of it than a transcript's end.
  */
 void spool_append(struct spool *spool, const struct spool_mark *mark,
                   Kndl__Event__V1__Event *const *events, size_t count, spool_fn fn, void *data);

@@ -19,7 +19,8 @@ struct head {
     int64_t n;
     uint64_t m;
     uint8_t epoch_bytes;
-    uint8_t zero[7];
+    uint8_t is_more; /* the record behind it was appended together with it */
+    uint8_t zero[6];
 };
 
 static uint32_t checksum(const void *data, size_t size, uint32_t hash)
@@ -52,7 +53,7 @@ static int open_segment(const char *directory, int64_t first_n, int flags)
 }
 
 void spool_record_append(struct kndl_buf *out, int64_t n, const struct spool_mark *mark,
-                         const Kndl__Event__V1__Event *event)
+                         bool is_more, const Kndl__Event__V1__Event *event)
 {
     size_t size = kndl__event__v1__event__get_packed_size(event);
     size_t epoch = mark == NULL ? 0 : strlen(mark->epoch);
@@ -61,6 +62,7 @@ void spool_record_append(struct kndl_buf *out, int64_t n, const struct spool_mar
         .n = n,
         .m = mark == NULL ? 0 : mark->m,
         .epoch_bytes = (uint8_t)epoch,
+        .is_more = is_more,
     };
     char *to = kndl_buf_reserve(out, sizeof head + epoch + size);
     char *rest = to + sizeof head;
@@ -124,23 +126,50 @@ bool spool_segment_read(const char *directory, const struct spool_segment *segme
     return fd >= 0;
 }
 
+/* Where the append that begins at `at` ends; `at` itself if not all of it is there. */
+static off_t find_end(int fd, off_t at, int64_t n, struct kndl_buf *rest)
+{
+    struct head head;
+
+    for (off_t end = at; read_record(fd, end, rest, &head) && head.n == n; n++) {
+        end += (off_t)(sizeof head + head.size);
+        if (!head.is_more)
+            return end;
+    }
+    return at;
+}
+
+/* Gives the records of one append, and so counts them; false: one was refused. */
+static bool take_append(int fd, off_t end, struct spool_segment *segment, struct kndl_buf *rest,
+                        spool_record_fn fn, void *data)
+{
+    struct head head;
+
+    while ((off_t)segment->size < end) {
+        if (!read_record(fd, (off_t)segment->size, rest, &head) ||
+            !give_record(&head, rest, fn, data))
+            return false;
+        segment->last_n = head.n;
+        segment->size += sizeof head + head.size;
+    }
+    return true;
+}
+
 int spool_segment_scan(const char *directory, struct spool_segment *segment, spool_record_fn fn,
                        void *data, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf rest = {0};
     KNDL_CLEANUP(kndl_close) int fd = open_segment(directory, segment->first_n, O_RDWR);
-    struct head head;
+    off_t end;
 
     if (fd < 0)
         return kndl_fail(err, KNDL_INTERNAL, "cannot open segment %lld of %s: %s",
                          (long long)segment->first_n, directory, strerror(errno));
     segment->last_n = segment->first_n - 1;
     segment->size = 0;
-    while (read_record(fd, (off_t)segment->size, &rest, &head) && head.n == segment->last_n + 1 &&
-           give_record(&head, &rest, fn, data)) {
-        segment->last_n = head.n;
-        segment->size += sizeof head + head.size;
-    }
+    do
+        end = find_end(fd, (off_t)segment->size, segment->last_n + 1, &rest);
+    while (end > (off_t)segment->size && take_append(fd, end, segment, &rest, fn, data));
     if (ftruncate(fd, (off_t)segment->size) < 0)
         return kndl_fail(err, KNDL_INTERNAL, "cannot cut segment %lld of %s: %s",
                          (long long)segment->first_n, directory, strerror(errno));
@@ -170,13 +199,22 @@ static int sync_folder(const char *directory)
     return folder < 0 ? -1 : fsync(folder);
 }
 
+/* The folder knows the file, and its own folder knows it. */
+static int sync_folders(const char *directory)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf parent = {0};
+
+    kndl_buf_printf(&parent, "%s/..", directory);
+    return sync_folder(directory) < 0 ? -1 : sync_folder(kndl_buf_text(&parent));
+}
+
 int spool_segment_write(const char *directory, int64_t first_n, off_t at, bool is_new,
                         struct kndl_slice bytes, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_close)
     int fd = open_segment(directory, first_n, O_WRONLY | (is_new ? O_CREAT | O_TRUNC : 0));
 
-    if (fd >= 0 && put(fd, at, bytes) == 0 && (!is_new || sync_folder(directory) == 0))
+    if (fd >= 0 && put(fd, at, bytes) == 0 && (!is_new || sync_folders(directory) == 0))
         return 0;
     (void)kndl_fail(
         err, errno == ENOSPC || errno == EDQUOT ? KNDL_RESOURCE_EXHAUSTED : KNDL_INTERNAL,

@@ -2,7 +2,8 @@
 
 /*
  * The spool's files: segments, named after the number of their first Event, of records
- * {size, checksum, n, m, epoch, packed Event}. Only spool*.c include it.
+ * {size, checksum, n, m, more, epoch, packed Event}. What was appended together counts together:
+ * all of it is there, or none. Only spool*.c include it.
  */
 
 #include <stdbool.h>
@@ -23,9 +24,9 @@ struct spool_segment {
 
 void spool_segment_path(const char *directory, int64_t first_n, struct kndl_buf *out);
 
-/* Appends an Event as a record. `mark` may be NULL. */
+/* Appends an Event as a record. `mark` may be NULL. `is_more`: the next record belongs to it. */
 void spool_record_append(struct kndl_buf *out, int64_t n, const struct spool_mark *mark,
-                         const Kndl__Event__V1__Event *event);
+                         bool is_more, const Kndl__Event__V1__Event *event);
 
 /* A record that was read. */
 struct spool_record {

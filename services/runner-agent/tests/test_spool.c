@@ -179,6 +179,46 @@ static void a_torn_tail_is_cut_off_at_every_length(void **unused)
     tear_down(&f);
 }
 
+static void a_torn_append_is_cut_off_with_all_of_its_events(void **unused)
+{
+    Kndl__Event__V1__Text body = KNDL__EVENT__V1__TEXT__INIT;
+    Kndl__Event__V1__Event one = KNDL__EVENT__V1__EVENT__INIT, two = one, three = one;
+    Kndl__Event__V1__Event *events[] = {&one, &two, &three};
+    struct fixture f;
+    char path[128];
+    struct stat before, whole;
+
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        events[i]->kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+        events[i]->text = &body;
+    }
+    two.source_id = (char *)"row-two";
+    set_up(&f);
+    append(&f, "before", "a", 1);
+    fake_disk_run(&f.disk);
+    segment_path(&f, 1, path);
+    assert_int_equal(stat(path, &before), 0);
+    for (off_t cut = 1;; cut++) {
+        spool_append(f.spool, &(struct spool_mark){"epoch", 4}, events, 3, on_answer, &f);
+        fake_disk_run(&f.disk);
+        assert_int_equal(spool_last_n(f.spool), 4);
+        assert_int_equal(stat(path, &whole), 0);
+        if (cut == whole.st_size - before.st_size)
+            break;
+        assert_int_equal(truncate(path, whole.st_size - cut), 0);
+        reopen(&f);
+        assert_int_equal(spool_last_n(f.spool), 1);
+        assert_int_equal(spool_mark_of(f.spool, "epoch"), 1);
+        assert_false(spool_has_source(f.spool, "row-two"));
+    }
+    reopen(&f);
+    assert_int_equal(spool_last_n(f.spool), 4);
+    assert_int_equal(spool_mark_of(f.spool, "epoch"), 4);
+    assert_true(spool_has_source(f.spool, "row-two"));
+    tear_down(&f);
+}
+
 static void a_damaged_record_ends_what_is_read(void **unused)
 {
     struct fixture f;
@@ -222,8 +262,9 @@ static void a_full_disk_refuses_and_gives_the_numbers_again(void **unused)
     tear_down(&f);
 }
 
-static void a_spool_over_its_bound_refuses(void **unused)
+static void a_spool_over_its_bound_refuses_what_the_mod_keeps(void **unused)
 {
+    Kndl__Event__V1__Event own = KNDL__EVENT__V1__EVENT__INIT;
     struct fixture f;
 
     (void)unused;
@@ -240,6 +281,12 @@ static void a_spool_over_its_bound_refuses(void **unused)
     fake_disk_run(&f.disk);
     assert_int_equal(f.refused, 1);
     assert_int_equal(f.answered, 2);
+
+    /* Nobody else keeps this. */
+    spool_append(f.spool, NULL, &(Kndl__Event__V1__Event *){&own}, 1, on_answer, &f);
+    fake_disk_run(&f.disk);
+    assert_int_equal(f.answered, 3);
+    assert_int_equal(spool_last_n(f.spool), 3);
     tear_down(&f);
 }
 
@@ -292,9 +339,10 @@ int main(void)
         cmocka_unit_test(appends_that_wait_share_one_write_and_keep_their_order),
         cmocka_unit_test(a_reopened_spool_has_all_that_was_answered),
         cmocka_unit_test(a_torn_tail_is_cut_off_at_every_length),
+        cmocka_unit_test(a_torn_append_is_cut_off_with_all_of_its_events),
         cmocka_unit_test(a_damaged_record_ends_what_is_read),
         cmocka_unit_test(a_full_disk_refuses_and_gives_the_numbers_again),
-        cmocka_unit_test(a_spool_over_its_bound_refuses),
+        cmocka_unit_test(a_spool_over_its_bound_refuses_what_the_mod_keeps),
         cmocka_unit_test(what_sessions_stored_goes_by_segments_and_the_numbers_go_on),
         cmocka_unit_test(waiting_without_events_comes_after_those_before),
     };
