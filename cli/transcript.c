@@ -72,17 +72,48 @@ static const char *size_text(int64_t bytes, char ret_text[SIZE_TEXT_SIZE])
     return ret_text;
 }
 
+static void write_dim(const struct screen *screen, const char *text)
+{
+    screen_color(screen, SCREEN_DIM);
+    fputs(text, screen->out);
+    screen_color(screen, SCREEN_PLAIN);
+}
+
+/* Behind what is shown in one line, how long all of it was if that is not here. */
+static void write_full(const struct screen *screen, int64_t full_bytes)
+{
+    char all[SIZE_TEXT_SIZE];
+
+    if (full_bytes == 0)
+        return;
+    screen_color(screen, SCREEN_DIM);
+    fprintf(screen->out, "  (all of it has %s)", size_text(full_bytes, all));
+    screen_color(screen, SCREEN_PLAIN);
+}
+
 /* Under a text of which only so much is here, the more there was. */
 static void write_cut(const struct screen *screen, const char *text, int64_t full_bytes)
 {
+    int64_t more_bytes = full_bytes - (int64_t)strlen(text);
     char more[SIZE_TEXT_SIZE], all[SIZE_TEXT_SIZE];
 
     if (full_bytes == 0)
         return;
     screen_color(screen, SCREEN_DIM);
-    fprintf(screen->out, "(%s more; all of it has %s)\n",
-            size_text(full_bytes - (int64_t)strlen(text), more), size_text(full_bytes, all));
+    if (more_bytes > 0)
+        fprintf(screen->out, "(%s more; all of it has %s)\n", size_text(more_bytes, more),
+                size_text(full_bytes, all));
+    else
+        fprintf(screen->out, "(shortened; all of it has %s)\n", size_text(full_bytes, all));
     screen_color(screen, SCREEN_PLAIN);
+}
+
+static void write_text(const struct screen *screen, const char *indent, const V1(Text) *text)
+{
+    screen_text(screen, indent, text->text);
+    write_cut(screen, text->text, text->full_bytes);
+    if (text->is_unfinished)
+        write_dim(screen, "(cut off here: Claude had not finished)\n");
 }
 
 static void write_prompt(const struct screen *screen, const char *indent, const V1(Prompt) *prompt)
@@ -102,6 +133,7 @@ static void write_call(const struct screen *screen, const char *indent, const V1
     screen_color(screen, SCREEN_PLAIN);
     fputs("  ", screen->out);
     write_input(screen, call->input_json, (int)(strlen(indent) + strnlen(call->name, 60) + 2));
+    write_full(screen, call->full_bytes);
     fputc('\n', screen->out);
 }
 
@@ -128,6 +160,7 @@ static void write_result(const struct screen *screen, const char *indent,
     if (lines > 1)
         fprintf(screen->out, "  +%zu line%s", lines - 1, lines == 2 ? "" : "s");
     screen_color(screen, SCREEN_PLAIN);
+    write_full(screen, result->full_bytes);
     fputc('\n', screen->out);
 }
 
@@ -272,14 +305,24 @@ static void write_note(const struct screen *screen, const V1(Note) *note)
     screen_color(screen, SCREEN_PLAIN);
 }
 
+/* The first line of a text, of which `full_bytes` says how long it was if that is not all here. */
 static void write_dim_line(const struct screen *screen, const char *indent, const char *before,
-                           const char *text)
+                           const char *text, int64_t full_bytes)
 {
     screen_color(screen, SCREEN_DIM);
     fprintf(screen->out, "%s%s", indent, before);
     screen_line(screen, text, (int)(strlen(indent) + strlen(before)));
     screen_color(screen, SCREEN_PLAIN);
+    write_full(screen, full_bytes);
     fputc('\n', screen->out);
+}
+
+static void write_thinking(const struct screen *screen, const char *indent,
+                           const V1(Thinking) *thinking)
+{
+    write_dim_line(screen, indent,
+                   thinking->is_unfinished ? "thinking, cut off: " : "thinking: ", thinking->text,
+                   thinking->full_bytes);
 }
 
 static void write_kind(const struct screen *screen, const V1(Event) *event)
@@ -292,11 +335,10 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
         write_prompt(screen, indent, event->prompt);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_TEXT:
-        screen_text(screen, indent, event->text->text);
-        write_cut(screen, event->text->text, event->text->full_bytes);
+        write_text(screen, indent, event->text);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_THINKING:
-        write_dim_line(screen, indent, "thinking: ", event->thinking->text);
+        write_thinking(screen, indent, event->thinking);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL:
         write_call(screen, indent, event->tool_call);
@@ -316,7 +358,7 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
         write_turn_ended(screen, event->turn_ended);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_SUBAGENT_STARTED:
-        write_dim_line(screen, "", "  subagent: ", event->subagent_started->description);
+        write_dim_line(screen, "", "  subagent: ", event->subagent_started->description, 0);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_SUBAGENT_ENDED:
         write_subagent_ended(screen, event->subagent_ended);
@@ -328,7 +370,8 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
         write_note(screen, event->note);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_COMPACTION:
-        write_dim_line(screen, indent, "-- conversation summed up: ", event->compaction->summary);
+        write_dim_line(screen, indent, "-- conversation summed up: ", event->compaction->summary,
+                       event->compaction->full_bytes);
         return;
     default:
         fputs("-- something that this kndl does not know; a newer one shows it\n", screen->out);

@@ -176,8 +176,68 @@ static void a_text_that_was_cut_says_how_much_more_there_was(void **state)
     transcript_write(&screen, &event, false);
     said.full_bytes = 6;
     transcript_write(&screen, &event, false);
+    said.full_bytes = 5;
+    transcript_write(&screen, &event, false);
     assert_written("begin\n(1.2 MiB more; all of it has 1.2 MiB)\n"
-                   "begin\n(1 byte more; all of it has 6 bytes)\n");
+                   "begin\n(1 byte more; all of it has 6 bytes)\n"
+                   "begin\n(shortened; all of it has 5 bytes)\n");
+}
+
+static void what_is_shown_in_a_line_says_how_long_all_of_it_was(void **state)
+{
+    V1(Thinking) thinking = KNDL__EVENT__V1__THINKING__INIT;
+    V1(ToolCall) call = KNDL__EVENT__V1__TOOL_CALL__INIT;
+    V1(ToolResult) result = KNDL__EVENT__V1__TOOL_RESULT__INIT;
+    V1(Compaction) compaction = KNDL__EVENT__V1__COMPACTION__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
+    event.thinking = &thinking;
+    thinking.text = (char *)"hm";
+    thinking.full_bytes = 2048;
+    transcript_write(&screen, &event, false);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL;
+    event.tool_call = &call;
+    call.name = (char *)"Write";
+    call.input_json = (char *)"{\"file_path\":\"/x\"}";
+    call.full_bytes = 3072;
+    transcript_write(&screen, &event, false);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT;
+    event.tool_result = &result;
+    result.text = (char *)"a\nb";
+    result.full_bytes = 4096;
+    transcript_write(&screen, &event, false);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_COMPACTION;
+    event.compaction = &compaction;
+    compaction.summary = (char *)"so far";
+    compaction.full_bytes = 5120;
+    transcript_write(&screen, &event, false);
+    assert_written("thinking: hm  (all of it has 2.0 KiB)\n"
+                   "Write  /x  (all of it has 3.0 KiB)\n"
+                   "  a  +1 line  (all of it has 4.0 KiB)\n"
+                   "-- conversation summed up: so far  (all of it has 5.0 KiB)\n");
+}
+
+static void what_was_cut_off_says_so(void **state)
+{
+    V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
+    V1(Thinking) thinking = KNDL__EVENT__V1__THINKING__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    (void)state;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event.text = &said;
+    said.text = (char *)"it is";
+    said.is_unfinished = true;
+    transcript_write(&screen, &event, false);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
+    event.thinking = &thinking;
+    thinking.text = (char *)"hm";
+    thinking.is_unfinished = true;
+    transcript_write(&screen, &event, false);
+    assert_written("it is\n(cut off here: Claude had not finished)\n"
+                   "thinking, cut off: hm\n");
 }
 
 int main(void)
@@ -185,6 +245,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_text_that_was_cut_says_how_much_more_there_was),
+        TEST(what_is_shown_in_a_line_says_how_long_all_of_it_was),
+        TEST(what_was_cut_off_says_so),
         TEST(a_tool_call_is_one_line),
         TEST(a_long_line_is_cut),
         TEST(a_result_shows_its_first_line_and_how_many_more),

@@ -68,6 +68,45 @@ test('EV-01 pieces of one block join while they wait, and never one that was sen
   );
 });
 
+test('the piece that begins a block says so, also when others joined it', async () => {
+  const host = await started();
+  const text = (index, piece) => ({ kind: 'text', index, text: piece });
+  const tool = { kind: 'tool', index: 2, id: 'toolu_1', name: 'Bash' };
+
+  const steps = [[text(0, 'a'), text(1, 'b'), text(1, 'c'), tool], [text(0, 'd')]];
+  for (const [index, pieces] of steps.entries())
+    await drain(host.dispatch('turn.step', { turnId: 't1', index }, () => chunks(...pieces)));
+  await host.dispatch('turn.step', { turnId: 't1', index: 2 }, () => chunks(text(0, 'e'))).next();
+  await host.until(() => host.events().at(-1)?.text === 'e');
+  const firsts = host.events().filter((event) => event.isFirst);
+
+  assert.deepEqual(
+    firsts.map((event) => [event.step, event.index, (event.text ?? event.name)[0]]),
+    [[0, 0, 'a'], [0, 1, 'b'], [0, 2, 'B'], [1, 0, 'd'], [2, 0, 'e']],
+  );
+});
+
+test('an answer that is asked for again begins its blocks anew', async () => {
+  const host = await started();
+  const text = (piece) => ({ kind: 'text', index: 0, text: piece });
+  const notice = { door: 'notice', uuid: 'u', message: { type: 'system', name: 'api_error' } };
+
+  async function* lostOnce() {
+    yield text('one ');
+    await host.dispatch('session.append', { ...notice, agentId: 'another' });
+    yield text('two ');
+    await host.dispatch('session.append', notice);
+    yield text('one ');
+    yield text('two');
+  }
+  await drain(host.dispatch('turn.step', { turnId: 't1', index: 0 }, lostOnce));
+  await host.until(() => host.events().filter((event) => event.isFirst).length === 2);
+  await host.until(() => host.events().at(-1)?.text?.endsWith('two'));
+  const pieces = host.events().filter((event) => event.type === 'delta');
+
+  assert.equal(pieces.map((piece) => (piece.isFirst ? '|' : '') + piece.text).join(''), '|one two |one two');
+});
+
 test('a row comes with its door, origin and id, without the bytes of pictures', async () => {
   const host = await started();
   const content = [
@@ -157,6 +196,17 @@ test('the end of the conversation sends what is left, within the hook', async ()
     host.events().map((event) => event.type),
     ['turn.start', 'session.end'],
   );
+});
+
+test('the end of the conversation asks again where the relay has no time', async () => {
+  let refusals = 3;
+  const host = await started(({ path }) =>
+    path === '/mod/events' && refusals-- > 0 ? { status: 503 } : { status: 200, text: '{}' },
+  );
+
+  await host.dispatch('session.end', { reason: 'other', sessionId: 'c-1' });
+  assert.ok(refusals < 0);
+  assert.equal(host.events().at(-1).type, 'session.end');
 });
 
 test('what the relay cannot read is lost alone, and that is said', async () => {

@@ -101,6 +101,7 @@ struct claude_delta {
     int64_t step;  /* request of the Turn, from 0 */
     int64_t index; /* block of the response, from 0 */
     enum claude_block kind;
+    bool is_first;    /* of its block */
     const char *text; /* "" at a tool call's beginning */
     const char *tool_use_id;
     const char *tool_name;
@@ -117,6 +118,7 @@ struct claude_news {
     bool turn_started; /* of the main thread */
     bool turn_ended;   /* of the main thread */
     const char *turn_id;
+    const char *ended_thread;  /* whose Turn ended: "" or a Subagent's id; NULL: none */
     const char *prompt_id;     /* of the prompt whose row this is, or "" */
     const char *question_id;   /* of the question that was closed, or "" */
     bool question_is_answered; /* with an answer, whoever gave it */
@@ -129,10 +131,18 @@ void claude_read_event(struct claude_reader *reader, const struct kndl_value *ev
 
 /* ------------------------------------------------------------------------- the transcript */
 
-/* Longer ones are passed over: each is read in one turn of the loop. */
+/* Of a line that was made short; it is read in one turn of the loop. */
 enum { CLAUDE_LINE_BYTES_MAX = 1024 * 1024, CLAUDE_LINE_VALUES_MAX = 20000 };
 
-/* A line as JSON; -1: it is none, or too long. */
+/*
+ * Appends a line as the mod would have sent it: long texts cut, with `fullBytes` beside them for
+ * how long they were, long strings of a tool's input replaced by their lengths, without what nobody
+ * is shown, and with U+FFFD for what no text may hold. A short line stays as it is but for that;
+ * what is no JSON stays none. At most twice CLAUDE_LINE_BYTES_MAX.
+ */
+void claude_shorten_line(struct kndl_slice line, struct kndl_buf *out);
+
+/* A line as JSON, made short; -1: it is none, or has too much even so. */
 int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json);
 
 /*

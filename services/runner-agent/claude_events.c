@@ -167,6 +167,7 @@ static void read_turn_complete(struct claude_reader *reader, const struct kndl_v
     EV1(TurnEnded) * ended;
     EV1(Event) * event;
 
+    news->ended_thread = word(kndl_json_get(value, "agentId"), arena);
     if (kndl_json_get(value, "agentId") != NULL)
         return;
     ended = kndl_arena_alloc(arena, sizeof *ended);
@@ -377,6 +378,7 @@ static void read_delta(const struct kndl_value *value, struct kndl_arena *arena,
         .subagent_id = word(kndl_json_get(value, "agentId"), arena),
         .step = kndl_json_i64(kndl_json_get(value, "step"), 0),
         .index = kndl_json_i64(kndl_json_get(value, "index"), 0),
+        .is_first = kndl_json_bool(kndl_json_get(value, "isFirst"), false),
         .text = claude_cut(text, CLAUDE_TEXT_BYTES_MAX, arena, &full),
         .tool_use_id = word(kndl_json_get(value, "id"), arena),
         .tool_name = word(kndl_json_get(value, "name"), arena),

@@ -5,20 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kndl/clock.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
+#include "kndl/token.h"
 
 enum {
-    BLOCKS_MAX = 64,
+    BLOCKS_MAX = DELTA_BLOCKS_MAX,
     HOLD_MS = 25, /* with the redactor's and the mod's own, well within 50 ms */
     PIECE_BYTES_MAX = 64 * 1024,
-    ID_SIZE = 96,
+    TEXT_BYTES_MAX = 256 * 1024,   /* of one block, as of every text that goes to the redactor */
+    TEXTS_BYTES_MAX = 1024 * 1024, /* of all blocks */
+    ID_HASH_BYTES = 16,
+    ID_SIZE = 2 * ID_HASH_BYTES + 1,
 };
 
 struct block {
     bool is_open;
-    uint64_t order; /* rising: the oldest has the lowest */
+    bool is_over;     /* until delta_settle() */
+    bool is_headless; /* an earlier process had its beginning */
+    uint64_t order;   /* rising: the oldest has the lowest */
     char id[ID_SIZE];
     char *turn_id;
     char *subagent_id;
@@ -29,17 +34,17 @@ struct block {
     enum claude_block kind;
     int64_t offset; /* of what is held back */
     struct kndl_buf held;
-    bool was_named; /* the first piece, which carries the tool's name, has been sent */
+    struct kndl_buf text; /* from its beginning, as much as there is room for */
+    int64_t full_bytes;   /* of all of it */
+    bool was_named;       /* the first piece, which carries the tool's name, has been sent */
 };
 
 struct deltas {
     struct deltas_options options;
-    char *prefix;
     struct block blocks[BLOCKS_MAX];
     uint64_t orders;
     struct kndl_timer *timer;
     bool is_held; /* the timer runs */
-    char matched[ID_SIZE];
 };
 
 static void flush_late(void *data);
@@ -49,7 +54,6 @@ struct deltas *deltas_new(const struct deltas_options *options)
     struct deltas *deltas = kndl_new0(struct deltas);
 
     deltas->options = *options;
-    deltas->prefix = kndl_strdup(options->prefix);
     deltas->timer = kndl_timer_new(options->loop, flush_late, deltas);
     return deltas;
 }
@@ -61,6 +65,7 @@ static void close_block(struct block *block)
     free(block->tool_use_id);
     free(block->tool_name);
     kndl_buf_done(&block->held);
+    kndl_buf_done(&block->text);
     *block = (struct block){0};
 }
 
@@ -71,7 +76,6 @@ void deltas_free(struct deltas *deltas)
     for (size_t i = 0; i < BLOCKS_MAX; i++)
         close_block(&deltas->blocks[i]);
     kndl_timer_free(deltas->timer);
-    free(deltas->prefix);
     free(deltas);
 }
 
@@ -87,7 +91,7 @@ static size_t piece_size(const struct kndl_buf *held)
 
 static bool has_something(const struct block *block)
 {
-    return block->is_open &&
+    return block->is_open && !block->is_headless &&
            (block->held.size > 0 || (block->kind == CLAUDE_TOOL && !block->was_named));
 }
 
@@ -157,29 +161,53 @@ static void flush_late(void *data)
 
 static bool is_of(const struct block *block, const struct claude_delta *piece)
 {
-    return block->is_open && block->step == piece->step && block->index == piece->index &&
-           block->kind == piece->kind && strcmp(block->turn_id, piece->turn_id) == 0 &&
+    return block->is_open && !block->is_over && block->step == piece->step &&
+           block->index == piece->index && block->kind == piece->kind &&
+           strcmp(block->turn_id, piece->turn_id) == 0 &&
            strcmp(block->subagent_id, piece->subagent_id) == 0;
 }
 
 /* A thread that begins its next response has had all rows of the one before: what is still open of
- * that has none. */
+ * that has none, and was taken back by Claude Code. */
 static void close_older(struct deltas *deltas, const struct claude_delta *piece)
 {
     for (size_t i = 0; i < BLOCKS_MAX; i++) {
         struct block *block = &deltas->blocks[i];
 
-        if (block->is_open && strcmp(block->subagent_id, piece->subagent_id) == 0 &&
+        if (block->is_open && !block->is_over &&
+            strcmp(block->subagent_id, piece->subagent_id) == 0 &&
             (block->step != piece->step || strcmp(block->turn_id, piece->turn_id) != 0))
             close_block(block);
     }
 }
 
+/* What it is, told apart from every other of the Session. */
+static void make_id(const struct deltas *deltas, const struct claude_delta *piece,
+                    char ret_id[ID_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf what = {0};
+    uint8_t hash[KNDL_HASH_BYTES];
+
+    kndl_buf_printf(&what, "%lld %lld %lld %d %zu ", (long long)deltas->options.run,
+                    (long long)piece->step, (long long)piece->index, (int)piece->kind,
+                    strlen(piece->turn_id));
+    kndl_buf_append_text(&what, piece->turn_id);
+    kndl_buf_append_text(&what, piece->subagent_id);
+    kndl_hash(kndl_buf_slice(&what), hash);
+    for (size_t i = 0; i < ID_HASH_BYTES; i++) {
+        ret_id[2 * i] = digits[hash[i] >> 4];
+        ret_id[2 * i + 1] = digits[hash[i] & 0xf];
+    }
+    ret_id[ID_SIZE - 1] = '\0';
+}
+
 static struct block *open_block(struct deltas *deltas, const struct claude_delta *piece)
 {
     struct block *block = NULL;
-    struct kndl_buf id = {0};
 
+    if (!piece->is_first && !deltas->options.is_taken_back)
+        return NULL; /* it comes late: the block is over */
     close_older(deltas, piece);
     for (size_t i = 0; i < BLOCKS_MAX && block == NULL; i++)
         if (!deltas->blocks[i].is_open)
@@ -188,6 +216,7 @@ static struct block *open_block(struct deltas *deltas, const struct claude_delta
         return NULL; /* more than Claude Code ever has: shown by their Events */
 
     block->is_open = true;
+    block->is_headless = !piece->is_first;
     block->order = ++deltas->orders;
     block->turn_id = kndl_strdup(piece->turn_id);
     block->subagent_id = kndl_strdup(piece->subagent_id);
@@ -196,25 +225,58 @@ static struct block *open_block(struct deltas *deltas, const struct claude_delta
     block->step = piece->step;
     block->index = piece->index;
     block->kind = piece->kind;
-    kndl_buf_printf(&id, "%s-%llu", deltas->prefix, (unsigned long long)block->order);
-    if (id.size < ID_SIZE)
-        memcpy(block->id, id.data, id.size);
-    kndl_buf_done(&id);
+    make_id(deltas, piece, block->id);
     return block;
+}
+
+/* As much of the text as there is room for, and none behind a gap. */
+static void keep_text(struct deltas *deltas, struct block *block, struct kndl_slice text)
+{
+    size_t room = TEXTS_BYTES_MAX, size;
+
+    for (size_t i = 0; i < BLOCKS_MAX; i++)
+        room -= deltas->blocks[i].text.size;
+    if (room > TEXT_BYTES_MAX - block->text.size)
+        room = TEXT_BYTES_MAX - block->text.size;
+    if (block->full_bytes > (int64_t)block->text.size)
+        room = 0;
+    size = text.size < room ? text.size : room;
+    while (size > 0 && size < text.size && ((uint8_t)text.data[size] & 0xc0) == 0x80)
+        size--;
+    kndl_buf_append(&block->text, text.data, size);
+    block->full_bytes += (int64_t)text.size;
+}
+
+/* A response that was lost and asked for again comes from its beginning: what had streamed of this
+ * block and of those behind it is taken back. */
+static void take_back(struct deltas *deltas, const struct claude_delta *piece)
+{
+    for (size_t i = 0; i < BLOCKS_MAX; i++) {
+        struct block *block = &deltas->blocks[i];
+
+        if (block->is_open && !block->is_over && block->index >= piece->index &&
+            block->step == piece->step && strcmp(block->turn_id, piece->turn_id) == 0 &&
+            strcmp(block->subagent_id, piece->subagent_id) == 0)
+            close_block(block);
+    }
 }
 
 void delta_put(struct deltas *deltas, const struct claude_delta *piece)
 {
     struct block *block = NULL;
 
+    if (piece->is_first)
+        take_back(deltas, piece);
     for (size_t i = 0; i < BLOCKS_MAX && block == NULL; i++)
         if (is_of(&deltas->blocks[i], piece))
             block = &deltas->blocks[i];
     if (block == NULL)
         block = open_block(deltas, piece);
-    if (block == NULL)
+    if (block == NULL || block->is_headless)
         return;
     kndl_buf_append_text(&block->held, piece->text);
+    if (block->kind != CLAUDE_TOOL)
+        keep_text(deltas, block, kndl_slice_of(piece->text));
     if (deltas->is_held)
         return;
     delta_flush(deltas);
@@ -230,7 +292,8 @@ const char *delta_match(struct deltas *deltas, const char *subagent_id, enum cla
     for (size_t i = 0; i < BLOCKS_MAX; i++) {
         struct block *block = &deltas->blocks[i];
 
-        if (!block->is_open || block->kind != kind || strcmp(block->subagent_id, subagent_id) != 0)
+        if (!block->is_open || block->is_over || block->kind != kind ||
+            strcmp(block->subagent_id, subagent_id) != 0)
             continue;
         if (kind == CLAUDE_TOOL && strcmp(block->tool_use_id, tool_use_id) != 0)
             continue;
@@ -240,16 +303,119 @@ const char *delta_match(struct deltas *deltas, const char *subagent_id, enum cla
     if (oldest == NULL)
         return "";
     delta_flush(deltas);
-    memcpy(deltas->matched, oldest->id, ID_SIZE);
-    close_block(oldest);
-    return deltas->matched;
+    oldest->is_over = true;
+    return oldest->id;
+}
+
+/* -------------------------------------------------------------------- what was cut off */
+
+#define EV1(name) Kndl__Event__V1__##name
+
+static void set_text(const struct block *block, struct kndl_arena *arena, EV1(Event) * event)
+{
+    EV1(Text) *text = kndl_arena_alloc(arena, sizeof *text);
+
+    kndl__event__v1__text__init(text);
+    text->block_id = kndl_arena_copy(arena, block->id);
+    text->text = kndl_arena_copy(arena, kndl_buf_text(&block->text));
+    text->is_unfinished = true;
+    if (block->full_bytes > (int64_t)block->text.size)
+        text->full_bytes = block->full_bytes;
+    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    event->text = text;
+}
+
+static void set_thinking(const struct block *block, struct kndl_arena *arena, EV1(Event) * event)
+{
+    EV1(Thinking) *thinking = kndl_arena_alloc(arena, sizeof *thinking);
+
+    kndl__event__v1__thinking__init(thinking);
+    thinking->block_id = kndl_arena_copy(arena, block->id);
+    thinking->text = kndl_arena_copy(arena, kndl_buf_text(&block->text));
+    thinking->is_unfinished = true;
+    if (block->full_bytes > (int64_t)block->text.size)
+        thinking->full_bytes = block->full_bytes;
+    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
+    event->thinking = thinking;
+}
+
+static void set_note(struct kndl_arena *arena, EV1(Event) * event)
+{
+    EV1(Note) *note = kndl_arena_alloc(arena, sizeof *note);
+
+    kndl__event__v1__note__init(note);
+    note->level = KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING;
+    note->note_code = kndl_arena_copy(arena, "text_lost");
+    note->text = kndl_arena_copy(arena, "What Claude was writing here was cut off, and is lost: "
+                                        "the Runner restarted while it streamed.");
+    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_NOTE;
+    event->note = note;
+}
+
+/* NULL: there is nothing of it to keep. */
+static EV1(Event) * make_event(const struct block *block, struct kndl_arena *arena)
+{
+    EV1(Event) * event;
+
+    if (block->kind == CLAUDE_TOOL || (!block->is_headless && block->full_bytes == 0))
+        return NULL;
+    event = kndl_arena_alloc(arena, sizeof *event);
+    kndl__event__v1__event__init(event);
+    event->subagent_id = kndl_arena_copy(arena, block->subagent_id);
+    if (block->is_headless)
+        set_note(arena, event);
+    else if (block->kind == CLAUDE_TEXT)
+        set_text(block, arena, event);
+    else
+        set_thinking(block, arena, event);
+    return event;
+}
+
+static struct block *oldest_left(struct deltas *deltas, const char *subagent_id)
+{
+    struct block *oldest = NULL;
+
+    for (size_t i = 0; i < BLOCKS_MAX; i++) {
+        struct block *block = &deltas->blocks[i];
+
+        if (block->is_open && !block->is_over &&
+            (subagent_id == NULL || strcmp(block->subagent_id, subagent_id) == 0) &&
+            (oldest == NULL || block->order < oldest->order))
+            oldest = block;
+    }
+    return oldest;
+}
+
+size_t delta_unfinished(struct deltas *deltas, const char *subagent_id, struct kndl_arena *arena,
+                        Kndl__Event__V1__Event *ret_events[DELTA_BLOCKS_MAX])
+{
+    struct block *block;
+    size_t count = 0;
+
+    delta_flush(deltas);
+    while ((block = oldest_left(deltas, subagent_id)) != NULL) {
+        EV1(Event) *event = make_event(block, arena);
+
+        block->is_over = true;
+        if (event != NULL)
+            ret_events[count++] = event;
+    }
+    return count;
+}
+
+void delta_settle(struct deltas *deltas, bool is_kept)
+{
+    for (size_t i = 0; i < BLOCKS_MAX; i++) {
+        struct block *block = &deltas->blocks[i];
+
+        if (block->is_over && is_kept)
+            close_block(block);
+        block->is_over = false;
+    }
 }
 
 void delta_end_turn(struct deltas *deltas, const char *turn_id)
 {
     delta_flush(deltas);
-    for (size_t i = 0; i < BLOCKS_MAX; i++)
-        if (deltas->blocks[i].is_open && deltas->blocks[i].subagent_id[0] == '\0')
-            close_block(&deltas->blocks[i]);
     send_blocks(deltas, turn_id);
 }

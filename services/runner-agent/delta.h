@@ -3,11 +3,15 @@
 /*
  * Text as it streams: blocks that are open, where each has got to, and what has not been sent yet.
  *
- * A block is one content block of one response of one thread. It gets an id that is unique in the
- * Session and ends when its row came, which names it (delta_match), or when its Turn ended. The
- * first piece of a block goes at once; more are held back for a moment and go together. Nothing
- * here is ever stored: after a restart of this process a block that was open is shown only by its
- * Event.
+ * A block is one content block of one response of one thread. Its id is made of these, so that it
+ * has the same one after a restart of this process. It ends when its row came, which names it
+ * (delta_match), or with its Turn or Claude Code: then what had streamed of its text is an Event of
+ * its own, marked as unfinished (delta_unfinished). The first piece of a block goes at once; more
+ * are held back for a moment and go together.
+ *
+ * Nothing here is on any disk. Of a block that was open at a restart of this process nothing more
+ * is shown until its row comes, and if none does, a note says that its text is lost: a text without
+ * its beginning cannot be masked.
  *
  * Belongs to the loop's thread.
  */
@@ -19,7 +23,9 @@ struct deltas;
 
 struct deltas_options {
     struct kndl_loop *loop;
-    const char *prefix; /* of the ids; unique to this run and this process */
+    int64_t run;
+    bool is_taken_back; /* an earlier process had the run: a block may be open whose beginning it
+                           had */
     /* Pieces to send now, at most so many. Borrowed. `ended_turn_id`: "" or the Turn whose blocks
      * are over. */
     void (*on_send)(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
@@ -30,6 +36,7 @@ struct deltas_options {
 struct deltas *deltas_new(const struct deltas_options *options);
 void deltas_free(struct deltas *deltas);
 
+/* A first piece of a block that is open begins it anew: its offsets count from 0 again. */
 void delta_put(struct deltas *deltas, const struct claude_delta *piece);
 
 /* A row came: the id of the block that it ends, "" if none streamed. What was held back of it is
@@ -37,7 +44,20 @@ void delta_put(struct deltas *deltas, const struct claude_delta *piece);
 const char *delta_match(struct deltas *deltas, const char *subagent_id, enum claude_block kind,
                         const char *tool_use_id);
 
-/* The main thread's Turn ended: its blocks, and all that is left, are over. */
+enum { DELTA_BLOCKS_MAX = 64 }; /* open at once */
+
+/*
+ * The blocks of a thread, or of every thread (NULL), are over, and no row of theirs will come: the
+ * Events of those that had text, in the order they began. In the arena; returns how many.
+ */
+size_t delta_unfinished(struct deltas *deltas, const char *subagent_id, struct kndl_arena *arena,
+                        Kndl__Event__V1__Event *ret_events[DELTA_BLOCKS_MAX]);
+
+/* The Events of what was matched, or was unfinished, since the last call are kept, or they are not
+ * and come again: then their blocks are open as before. */
+void delta_settle(struct deltas *deltas, bool is_kept);
+
+/* Sends what is held back, and that the main thread's Turn ended. */
 void delta_end_turn(struct deltas *deltas, const char *turn_id);
 
 /* Sends what is held back. */

@@ -170,13 +170,26 @@ static void all_spooled(void *data, const struct kndl_error *err)
     session->ended_state.start = NULL; /* the Session's own */
 }
 
+/* The mod's last batch is on the disk, or the mod was told that it is not. */
+static void batches_spooled(void *data, const struct kndl_error *err)
+{
+    struct session *session = data;
+
+    (void)err;
+    if (!session_leave(session))
+        return;
+    session_spool_unfinished(session);
+    session_enter(session);
+    spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
+}
+
 void session_transcript_read(struct session *session)
 {
     prompts_settle(session->prompts);
     answers_settle(session->answers);
     orders_settle(session->orders, "Claude Code ended first");
     session_enter(session);
-    spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
+    spool_append(session->spool, NULL, NULL, 0, batches_spooled, session);
 }
 
 /* ----------------------------------------------------------------------------- taking it all down

@@ -91,6 +91,7 @@ struct waiting_batch {
     struct relay_held *held;
     uint64_t next;
     bool is_written; /* some of it is an Event */
+    bool is_last;    /* the mod has nothing more to say */
     int64_t received_us;
 };
 
@@ -106,6 +107,7 @@ static void batch_spooled(void *data, const struct kndl_error *err)
         relay_refuse(waiting.held);
     if (!session_leave(session))
         return;
+    delta_settle(session->deltas, err->code == KNDL_OK);
     if (err->code != KNDL_OK) {
         if (!session->was_full)
             kndl_log(KNDL_ERROR, "the spool does not take Events", KNDL_STR("session", session->id),
@@ -114,6 +116,7 @@ static void batch_spooled(void *data, const struct kndl_error *err)
         session_tell_waits(session);
         return;
     }
+    session->mod_sent_all = session->mod_sent_all || waiting.is_last;
     /* What leaves no Event finds room in a full spool, too. */
     if (session->was_full && waiting.is_written) {
         session->was_full = false;
@@ -153,6 +156,41 @@ static bool is_old_delta(struct session *session, const char *epoch, uint64_t m)
     return false;
 }
 
+/* The Events of a batch, in the arena but for the list. */
+struct event_list {
+    Kndl__Event__V1__Event **events;
+    size_t count;
+    size_t room;
+};
+
+static void add_events(struct event_list *list, Kndl__Event__V1__Event *const *events, size_t count)
+{
+    if (list->count + count > list->room) {
+        list->room = 2 * (list->count + count);
+        list->events = kndl_realloc(list->events, list->room, sizeof *list->events);
+    }
+    for (size_t i = 0; i < count; i++)
+        list->events[list->count++] = events[i];
+}
+
+/* A Turn that ends leaves what had begun to stream and has no row: that comes before its end. */
+static void add_unfinished(struct session *session, const char *thread, struct event_list *list)
+{
+    Kndl__Event__V1__Event *unfinished[DELTA_BLOCKS_MAX];
+
+    add_events(list, unfinished,
+               delta_unfinished(session->deltas, thread, session->arena, unfinished));
+}
+
+static void add_news(struct session *session, struct claude_news *news, struct event_list *list)
+{
+    if (news->ended_thread != NULL)
+        add_unfinished(session, news->ended_thread, list);
+    for (size_t i = 0; i < news->count; i++)
+        replace_if_too_long(session, &news->events[i]);
+    add_events(list, news->events, news->count);
+}
+
 void session_take_batch(void *data, struct relay_held *held, const struct claude_batch *batch,
                         int64_t received_us)
 {
@@ -160,13 +198,12 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
     size_t count = kndl_json_count(batch->events);
     uint64_t taken = spool_mark_of(session->spool, batch->epoch);
     struct waiting_batch *waiting = kndl_new0(struct waiting_batch);
-    struct kndl_arena *arena = session->arena;
-    Kndl__Event__V1__Event **events;
-    size_t event_count = 0, room = 64;
+    struct event_list list = {0};
 
-    kndl_arena_reset(arena);
+    *waiting = (struct waiting_batch){
+        .session = session, .held = held, .next = batch->first + count, .received_us = received_us};
+    kndl_arena_reset(session->arena);
     session->relay_at_us = received_us;
-    events = kndl_new_array(Kndl__Event__V1__Event *, room);
     for (size_t i = 0; i < count; i++) {
         const struct kndl_value *value = kndl_json_at(batch->events, i);
         uint64_t m = batch->first + i;
@@ -174,25 +211,29 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
 
         if (m <= taken)
             continue;
-        claude_read_event(session->reader, value, arena, &news);
+        claude_read_event(session->reader, value, session->arena, &news);
         if (news.is_delta && is_old_delta(session, batch->epoch, m))
             continue;
-        if (event_count + news.count > room) {
-            room *= 2;
-            events = kndl_realloc(events, room, sizeof *events);
-        }
-        for (size_t j = 0; j < news.count; j++) {
-            replace_if_too_long(session, &news.events[j]);
-            events[event_count++] = news.events[j];
-        }
+        add_news(session, &news, &list);
         take_news(session, &news);
+        waiting->is_last = waiting->is_last || news.conversation_ended;
     }
-    stamp(session, events, event_count);
-    *waiting =
-        (struct waiting_batch){session, held, batch->first + count, event_count > 0, received_us};
+    stamp(session, list.events, list.count);
+    waiting->is_written = list.count > 0;
     session_enter(session);
     spool_append(session->spool,
                  &(struct spool_mark){batch->epoch, batch->first + (count > 0 ? count - 1 : 0)},
-                 events, event_count, batch_spooled, waiting);
-    free(events);
+                 list.events, list.count, batch_spooled, waiting);
+    free(list.events);
+}
+
+void session_spool_unfinished(struct session *session)
+{
+    struct event_list list = {0};
+
+    kndl_arena_reset(session->arena);
+    add_unfinished(session, NULL, &list);
+    if (list.count > 0)
+        session_spool(session, list.events, list.count);
+    free(list.events);
 }

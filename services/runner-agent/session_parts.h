@@ -103,6 +103,7 @@ struct session {
     uint64_t delta_m;
     int64_t relay_at_us; /* when the newest of the mod's events arrived */
     bool was_full;       /* the spool refused something; said once it takes again */
+    bool mod_sent_all;   /* the mod said its last word */
 
     /* That output waits: session_waits.c. */
     bool is_unmasked;          /* the Hub masks nothing at the moment */
@@ -192,6 +193,8 @@ void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size
 /* Spools Events of our own, or of the transcript. */
 void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count);
 void session_note(struct session *session, const char *code, const char *text);
+/* The run is over: spools what had begun to stream and was never finished. */
+void session_spool_unfinished(struct session *session);
 
 /* --- session_git.c */
 
@@ -231,6 +234,7 @@ void session_drop_tail(struct session *session);
 
 /* --- session_transcript.c */
 
-/* Reads what the mod could not send any more into the spool; then session_transcript_read(). */
+/* Reads what the mod could not send any more into the spool, unless it said that it had sent all;
+ * then session_transcript_read(). */
 void session_read_transcript(struct session *session);
 void session_transcript_read(struct session *session);

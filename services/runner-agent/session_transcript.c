@@ -1,7 +1,7 @@
 /*
  * What the mod could not send any more: the end of Claude Code's transcript, from the last row that
- * is known on, and then the same of each Subagent's. Read after every end; after a commanded one
- * there is nothing new. What the bytes say: session_tail.c.
+ * is known on, and then the same of each Subagent's. Read after every end but a commanded one
+ * before which the mod sent all. What the bytes say: session_tail.c.
  */
 
 #include "session_parts.h"
@@ -13,10 +13,10 @@
 #include "guest_file.h"
 #include "kndl/mem.h"
 
-/* Rows of a run that died are near the end; older ones have long been stored. */
+/* Rows of a run that died are near the end; older ones have long been stored. One that holds what
+ * Claude Code read of a picture has it twice, and is the longest. */
 enum {
-    TAIL_BYTES_MAX = 8 * 1024 * 1024,
-    SUBAGENT_TAIL_BYTES_MAX = 1024 * 1024,
+    TAIL_BYTES_MAX = 16 * 1024 * 1024,
     SUBAGENTS_MAX = 32, /* newest first would be better, but their order is nobody's */
     SUBAGENT_ID_CHARS_MAX = 64,
 };
@@ -77,8 +77,8 @@ static void subagent_read(void *data, const struct sandbox_answer *answer, struc
     }
     session->subagents = subagents;
     if (answer->err.code == KNDL_OK)
-        session_take_tail(session, bytes, size <= SUBAGENT_TAIL_BYTES_MAX,
-                          subagents->ids[subagents->at], subagent_taken);
+        session_take_tail(session, bytes, size <= TAIL_BYTES_MAX, subagents->ids[subagents->at],
+                          subagent_taken);
     else
         subagent_taken(session);
 }
@@ -87,7 +87,7 @@ static void read_next_subagent(struct subagents *subagents)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0}, file = {0};
     struct session *session = subagents->session;
-    uint64_t size, most = SUBAGENT_TAIL_BYTES_MAX;
+    uint64_t size, most = TAIL_BYTES_MAX;
 
     if (subagents->at == subagents->count) {
         free(subagents);
@@ -175,13 +175,15 @@ static void looked(void *data, const struct sandbox_answer *answer, struct kndl_
                    uint64_t size)
 {
     struct session *session = data;
+    bool has_all =
+        session->mod_sent_all &&
+        session->end.cause == KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED;
 
     (void)bytes;
     if (!session_leave(session))
         return;
     session->end.conversation_exists = answer->err.code == KNDL_OK && size > 0;
-    if (!session->end.conversation_exists || !session->was_running ||
-        session->end.cause == KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED)
+    if (!session->end.conversation_exists || !session->was_running || has_all)
         session_transcript_read(session);
     else
         read_transcript(session, size > TAIL_BYTES_MAX ? size - TAIL_BYTES_MAX : 0, TAIL_BYTES_MAX,

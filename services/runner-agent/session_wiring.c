@@ -117,7 +117,6 @@ static void drained(void *data)
 int session_open_parts(struct session *session, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf spool = {0}, prompt = {0}, answers = {0};
-    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf prefix = {0};
     struct runner *runner = session->runner;
 
     kndl_buf_printf(&spool, "%s/spool-%lld", session->directory, (long long)session->start->run);
@@ -127,12 +126,14 @@ int session_open_parts(struct session *session, struct kndl_error *err)
         return -1;
     session_path(session, "prompt", &prompt);
     session_path(session, "answers", &answers);
-    kndl_buf_printf(&prefix, "%lld-%.6s", (long long)session->start->run, runner->instance_id);
 
     session->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
     session->orders = orders_new();
-    session->deltas = deltas_new(&(struct deltas_options){runner->loop, kndl_buf_text(&prefix),
-                                                          session_send_deltas, session});
+    session->deltas = deltas_new(&(struct deltas_options){.loop = runner->loop,
+                                                          .run = session->start->run,
+                                                          .is_taken_back = session->is_adopted,
+                                                          .on_send = session_send_deltas,
+                                                          .data = session});
     session->reader = claude_reader_new(
         &(struct claude_links){match_prompt, match_turn, match_block, answered_by, session});
     session->prompts = prompts_new(&(struct prompts_options){.loop = runner->loop,

@@ -104,19 +104,33 @@ function sendWhole(res, model, prepared, headers) {
   }));
 }
 
-async function streamBlock(emit, index, block, reply) {
+const losses = new Map();
+
+// Is the connection lost at this block's end, always or so many times?
+function isLost(block) {
+  const key = JSON.stringify(block);
+  const before = losses.get(key) ?? 0;
+  losses.set(key, before + 1);
+  return block.lose_end === true || before < (block.lose_end ?? 0);
+}
+
+// Answers whether the reply goes on behind the block.
+async function streamBlock(emit, index, block, reply, hold) {
   const kind = KINDS[block.type];
   const gap = block.gap_ms ?? reply.gap_ms ?? 5;
   const size = block.type === 'tool_use' ? 200 : block.piece ?? reply.piece ?? 12;
   emit('content_block_start', { index, content_block: kind.empty(block) });
   for (const piece of cut(kind.content(block), size)) {
-    if (emit.isOver()) return;
+    if (emit.isOver()) return false;
     emit('content_block_delta', { index, delta: kind.delta(piece) });
     if (gap > 0) await sleep(gap);
   }
+  if (block.hold_end) await hold();
+  if (isLost(block)) return false;
   if (block.type === 'thinking')
     emit('content_block_delta', { index, delta: { type: 'signature_delta', signature: SIGNATURE } });
   emit('content_block_stop', { index });
+  return true;
 }
 
 async function sendStream(res, model, reply, prepared, headers, holds) {
@@ -153,7 +167,10 @@ async function sendStream(res, model, reply, prepared, headers, holds) {
   for (const [index, block] of prepared.blocks.entries()) {
     if (block.hold) await holds.wait(closed);
     if (over) return false;
-    await streamBlock(emit, index, block, reply);
+    if (!(await streamBlock(emit, index, block, reply, () => holds.wait(closed)))) {
+      res.destroy();
+      return false;
+    }
     if (block.after_ms) await sleep(block.after_ms);
   }
   emit('message_delta', {

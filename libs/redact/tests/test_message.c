@@ -176,6 +176,30 @@ static void a_long_text_is_masked_whole_and_then_cut(void **unused)
     kndl_arena_free(arena);
 }
 
+static void rd_01_an_unfinished_text_does_not_show_most_of_a_value(void **unused)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+    struct kndl_redact_set *set = set_of("abcdefghijkl", "123456");
+    V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
+
+    (void)unused;
+    said.is_unfinished = true;
+    said.text = (char *)"123456 is abcdefghij";
+    kndl_redact_message(set, &said.base, arena);
+    assert_string_equal(said.text, "****** is **********");
+
+    said.text = (char *)"a few, such as abcd";
+    kndl_redact_message(set, &said.base, arena);
+    assert_string_equal(said.text, "a few, such as abcd");
+
+    said.text = (char *)"nothing of them";
+    kndl_redact_message(set, &said.base, arena);
+    assert_string_equal(said.text, "nothing of them");
+    assert_int_equal(said.full_bytes, 0);
+    kndl_redact_set_unref(set);
+    kndl_arena_free(arena);
+}
+
 static void rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value(void **unused)
 {
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
@@ -219,6 +243,7 @@ int main(void)
         cmocka_unit_test(rd_01_every_string_of_an_event_is_masked_but_handles),
         cmocka_unit_test(repeated_strings_and_inner_messages_are_masked),
         cmocka_unit_test(a_long_text_is_masked_whole_and_then_cut),
+        cmocka_unit_test(rd_01_an_unfinished_text_does_not_show_most_of_a_value),
         cmocka_unit_test(rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value),
     };
     return cmocka_run_group_tests_name("redact message", tests, NULL, NULL);

@@ -24,6 +24,8 @@ const MEMBERS_MAX = 64;
 const NAME_CHARS_MAX = 256;
 const DELTA_CHARS_MAX = 32 * 1024; // to which pieces of a block join
 const RETRY_MS_MAX = 1000;
+const LAST_WORD_MS = 3000; // for what is left at the end, of the 10 s that a hook has
+const LAST_WORD_PAUSE_MS = 100;
 
 const epoch = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
 const queue = [];
@@ -42,6 +44,10 @@ const asked = new Map();
 /* A compaction's summary came as a row of the conversation, as /compact's does not. */
 let summaryCame = false;
 
+/* How often the answer to each thread's request was lost and asked for again: it streams from its
+ * beginning then. */
+const retries = new Map();
+
 /* The API error that ended the newest Turn of each thread, until its turn.complete takes it. */
 const failures = new Map();
 
@@ -51,7 +57,8 @@ function emit(type, fields) {
   wake?.();
 }
 
-/* Text as it streams. A piece joins the one before it while that one has not been sent. */
+/* Text as it streams. A piece joins the one before it while that one has not been sent; one that
+ * begins a block joins none. */
 function emitDelta(fields) {
   const last = queue[queue.length - 1];
 
@@ -60,6 +67,7 @@ function emitDelta(fields) {
     last.m > sent &&
     last.kind === fields.kind &&
     last.kind !== 'tool' &&
+    !fields.isFirst &&
     last.turnId === fields.turnId &&
     last.agentId === fields.agentId &&
     last.step === fields.step &&
@@ -329,14 +337,23 @@ async function onSessionStart($, e, next) {
   return next(e);
 }
 
+/* What the relay does not take in time the Runner reads from the transcript. */
+async function sendRest($) {
+  const end = Date.now() + LAST_WORD_MS;
+
+  while (queue.length > 0 && Date.now() < end) {
+    try {
+      await post($, nextBatch());
+    } catch {
+      await $.clock.sleep(LAST_WORD_PAUSE_MS);
+    }
+  }
+}
+
 /* The end of the conversation is waited for, so here alone a fetch inside the hook is right. */
 async function onSessionEnd($, e, next) {
   emit('session.end', { reason: e.reason, sessionId: e.sessionId });
-  try {
-    while (queue.length > 0) await post($, nextBatch());
-  } catch {
-    /* the relay reads the transcript for what is missing */
-  }
+  await sendRest($);
   /* After /clear the process goes on under another id, and no session.start comes. */
   helloIsDue = true;
   wake?.();
@@ -369,6 +386,8 @@ async function onTurnComplete($, e, next) {
 
 async function* onTurnStep($, e, next) {
   const chunks = next(e);
+  const begun = new Set();
+  let retry = retries.get(e.agentId);
 
   for (;;) {
     const { done, value } = await chunks.next();
@@ -376,6 +395,10 @@ async function* onTurnStep($, e, next) {
     if (done) return value;
     const from = { turnId: e.turnId, agentId: e.agentId, step: e.index, index: value.index };
 
+    if (retry !== retries.get(e.agentId)) begun.clear();
+    retry = retries.get(e.agentId);
+    if (!begun.has(value.index)) from.isFirst = true;
+    begun.add(value.index);
     if (value.kind === 'text' || value.kind === 'thinking')
       emitDelta({ ...from, kind: value.kind, text: value.text });
     else if (value.kind === 'tool')
@@ -389,6 +412,8 @@ async function onSessionAppend($, e, next) {
   const result = await next(e);
 
   if (e.door === 'compaction' && e.message?.type === 'user') summaryCame = true;
+  if (e.door === 'notice' && e.message?.name === 'api_error')
+    retries.set(e.agentId, (retries.get(e.agentId) ?? 0) + 1);
   emit('session.append', {
     door: e.door,
     origin: e.origin,

@@ -9,13 +9,34 @@
 #include "kndl/loop.h"
 #include "kndl/testing.h"
 
+enum { NAMES_MAX = 8 };
+
 struct fixture {
     struct kndl_loop *loop;
     struct deltas *deltas;
-    struct kndl_buf sent; /* "<id>@<offset>=<text>|" */
+    struct kndl_arena *arena;
+    char names[NAMES_MAX][64]; /* ids, in the order they came: b-1, b-2 … */
+    struct kndl_buf sent;      /* "<id>@<offset>=<text>|" */
+    struct kndl_buf left;      /* what delta_unfinished gave: "<kind> <id>=<text>|" */
     char ended[64];
     int sends;
 };
+
+/* A short name for an id. */
+static const char *name(struct fixture *f, const char *id)
+{
+    static const char *const names[NAMES_MAX] = {"b-1", "b-2", "b-3", "b-4",
+                                                 "b-5", "b-6", "b-7", "b-8"};
+    size_t i = 0;
+
+    if (id[0] == '\0')
+        return "";
+    while (i < NAMES_MAX && f->names[i][0] != '\0' && strcmp(f->names[i], id) != 0)
+        i++;
+    assert_true(i < NAMES_MAX && strlen(id) < sizeof f->names[i]);
+    memcpy(f->names[i], id, strlen(id) + 1);
+    return names[i];
+}
 
 static void on_send(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
                     const char *ended_turn_id)
@@ -24,37 +45,93 @@ static void on_send(void *data, Kndl__Event__V1__Delta *const *pieces, size_t co
 
     f->sends++;
     for (size_t i = 0; i < count; i++)
-        kndl_buf_printf(&f->sent, "%s@%lld=%s|", pieces[i]->block_id, (long long)pieces[i]->offset,
-                        pieces[i]->text);
+        kndl_buf_printf(&f->sent, "%s@%lld=%s|", name(f, pieces[i]->block_id),
+                        (long long)pieces[i]->offset, pieces[i]->text);
     snprintf(f->ended, sizeof f->ended, "%s", ended_turn_id);
+}
+
+static void set_up_run(struct fixture *f, int64_t run, bool is_taken_back)
+{
+    *f = (struct fixture){.loop = kndl_loop_new(), .arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
+    f->deltas = deltas_new(&(struct deltas_options){.loop = f->loop,
+                                                    .run = run,
+                                                    .is_taken_back = is_taken_back,
+                                                    .on_send = on_send,
+                                                    .data = f});
 }
 
 static void set_up(struct fixture *f)
 {
-    *f = (struct fixture){.loop = kndl_loop_new()};
-    f->deltas = deltas_new(&(struct deltas_options){f->loop, "b", on_send, f});
+    set_up_run(f, 1, false);
 }
 
 static void tear_down(struct fixture *f)
 {
     deltas_free(f->deltas);
     kndl_loop_free(f->loop);
+    kndl_arena_free(f->arena);
     kndl_buf_done(&f->sent);
+    kndl_buf_done(&f->left);
 }
 
-static void put(struct fixture *f, const char *agent, int step, int index, enum claude_block kind,
-                const char *text)
+static void put_piece(struct fixture *f, const char *agent, int step, int index,
+                      enum claude_block kind, bool is_first, const char *text)
 {
     struct claude_delta piece = {.turn_id = "t",
                                  .subagent_id = agent,
                                  .step = step,
                                  .index = index,
                                  .kind = kind,
+                                 .is_first = is_first,
                                  .text = text,
                                  .tool_use_id = kind == CLAUDE_TOOL ? "tool" : "",
                                  .tool_name = kind == CLAUDE_TOOL ? "Bash" : ""};
 
     delta_put(f->deltas, &piece);
+}
+
+/* A piece that begins its block, and one that goes on. */
+static void put(struct fixture *f, const char *agent, int step, int index, enum claude_block kind,
+                const char *text)
+{
+    put_piece(f, agent, step, index, kind, true, text);
+}
+
+static void put_more(struct fixture *f, const char *agent, int step, int index,
+                     enum claude_block kind, const char *text)
+{
+    put_piece(f, agent, step, index, kind, false, text);
+}
+
+static const char *match(struct fixture *f, const char *agent, enum claude_block kind,
+                         const char *tool_use_id)
+{
+    return name(f, delta_match(f->deltas, agent, kind, tool_use_id));
+}
+
+static void assert_left(struct fixture *f, const char *agent, const char *left)
+{
+    Kndl__Event__V1__Event *events[DELTA_BLOCKS_MAX];
+    size_t count = delta_unfinished(f->deltas, agent, f->arena, events);
+
+    kndl_buf_clear(&f->left);
+    for (size_t i = 0; i < count; i++) {
+        const Kndl__Event__V1__Event *event = events[i];
+
+        if (event->kind_case == KNDL__EVENT__V1__EVENT__KIND_TEXT) {
+            assert_true(event->text->is_unfinished);
+            kndl_buf_printf(&f->left, "text %s=%s|", name(f, event->text->block_id),
+                            event->text->text);
+        } else if (event->kind_case == KNDL__EVENT__V1__EVENT__KIND_THINKING) {
+            assert_true(event->thinking->is_unfinished);
+            kndl_buf_printf(&f->left, "thinking %s=%s|", name(f, event->thinking->block_id),
+                            event->thinking->text);
+        } else {
+            assert_int_equal(event->kind_case, KNDL__EVENT__V1__EVENT__KIND_NOTE);
+            kndl_buf_printf(&f->left, "%s|", event->note->note_code);
+        }
+    }
+    assert_string_equal(kndl_buf_text(&f->left), left);
 }
 
 static void assert_sent(struct fixture *f, const char *sent)
@@ -70,8 +147,8 @@ static void the_first_piece_goes_at_once_and_the_next_together(void **unused)
     set_up(&f);
     put(&f, "", 0, 0, CLAUDE_TEXT, "a");
     assert_sent(&f, "b-1@0=a|");
-    put(&f, "", 0, 0, CLAUDE_TEXT, "\xc3\xa9");
-    put(&f, "", 0, 0, CLAUDE_TEXT, "c");
+    put_more(&f, "", 0, 0, CLAUDE_TEXT, "\xc3\xa9");
+    put_more(&f, "", 0, 0, CLAUDE_TEXT, "c");
     assert_sent(&f, "b-1@0=a|");
     delta_flush(f.deltas);
     assert_sent(&f, "b-1@0=a|b-1@1=\xc3\xa9"
@@ -86,10 +163,10 @@ static void a_row_names_its_block_after_all_of_its_text(void **unused)
     (void)unused;
     set_up(&f);
     put(&f, "", 0, 0, CLAUDE_TEXT, "a");
-    put(&f, "", 0, 0, CLAUDE_TEXT, "b");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "b-1");
+    put_more(&f, "", 0, 0, CLAUDE_TEXT, "b");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
     assert_sent(&f, "b-1@0=a|b-1@1=b|");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "");
     tear_down(&f);
 }
 
@@ -103,10 +180,10 @@ static void rows_are_paired_by_thread_kind_and_order(void **unused)
     put(&f, "", 0, 1, CLAUDE_TEXT, "one");
     put(&f, "", 0, 2, CLAUDE_TEXT, "two");
     put(&f, "agent", 0, 0, CLAUDE_TEXT, "mine");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "b-2");
-    assert_string_equal(delta_match(f.deltas, "agent", CLAUDE_TEXT, ""), "b-4");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "b-3");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_THINKING, ""), "b-1");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_string_equal(match(&f, "agent", CLAUDE_TEXT, ""), "b-4");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-3");
+    assert_string_equal(match(&f, "", CLAUDE_THINKING, ""), "b-1");
     tear_down(&f);
 }
 
@@ -117,9 +194,9 @@ static void a_tool_is_paired_by_its_id(void **unused)
     (void)unused;
     set_up(&f);
     put(&f, "", 0, 0, CLAUDE_TOOL, "");
-    put(&f, "", 0, 0, CLAUDE_TOOL, "{\"x\":1}");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TOOL, "another"), "");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TOOL, "tool"), "b-1");
+    put_more(&f, "", 0, 0, CLAUDE_TOOL, "{\"x\":1}");
+    assert_string_equal(match(&f, "", CLAUDE_TOOL, "another"), "");
+    assert_string_equal(match(&f, "", CLAUDE_TOOL, "tool"), "b-1");
     assert_sent(&f, "b-1@0=|b-1@0={\"x\":1}|");
     tear_down(&f);
 }
@@ -132,22 +209,137 @@ static void a_block_without_a_row_is_over_with_the_next_response(void **unused)
     set_up(&f);
     put(&f, "", 0, 0, CLAUDE_TEXT, "never written down");
     put(&f, "", 1, 0, CLAUDE_TEXT, "next");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "b-2");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
     tear_down(&f);
 }
 
-static void the_end_of_a_turn_ends_its_blocks_and_says_so(void **unused)
+static void what_is_open_at_the_end_of_a_turn_is_an_event(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    put(&f, "", 0, 0, CLAUDE_THINKING, "hm");
+    put(&f, "", 0, 1, CLAUDE_TEXT, "finished");
+    put(&f, "agent", 0, 0, CLAUDE_TEXT, "mine");
+    put(&f, "", 0, 2, CLAUDE_TEXT, "a");
+    put_more(&f, "", 0, 2, CLAUDE_TEXT, "\xc3\xa9");
+    put(&f, "", 0, 3, CLAUDE_TOOL, "{\"half");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(&f, "", "thinking b-1=hm|text b-4=a\xc3\xa9|");
+    delta_end_turn(f.deltas, "t");
+    assert_string_equal(f.ended, "t");
+    delta_settle(f.deltas, true);
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "");
+    assert_left(&f, "", "");
+    assert_left(&f, NULL, "text b-3=mine|");
+    tear_down(&f);
+}
+
+static void what_was_not_kept_comes_again_and_means_the_same(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    put(&f, "", 0, 0, CLAUDE_TEXT, "one");
+    put(&f, "", 0, 1, CLAUDE_TEXT, "two");
+    put(&f, "", 0, 2, CLAUDE_TEXT, "three");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(f.deltas, true);
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(&f, "", "text b-3=three|");
+    delta_settle(f.deltas, false);
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(&f, "", "text b-3=three|");
+    delta_settle(f.deltas, true);
+    assert_left(&f, NULL, "");
+    tear_down(&f);
+}
+
+static void what_comes_after_a_block_is_over_begins_no_other(void **unused)
 {
     struct fixture f;
 
     (void)unused;
     set_up(&f);
     put(&f, "", 0, 0, CLAUDE_TEXT, "a");
-    put(&f, "agent", 0, 0, CLAUDE_TEXT, "z");
-    delta_end_turn(f.deltas, "t");
-    assert_string_equal(f.ended, "t");
-    assert_string_equal(delta_match(f.deltas, "", CLAUDE_TEXT, ""), "");
-    assert_string_equal(delta_match(f.deltas, "agent", CLAUDE_TEXT, ""), "b-2");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(f.deltas, true);
+    put_more(&f, "", 0, 0, CLAUDE_TEXT, "late");
+    assert_sent(&f, "b-1@0=a|");
+    assert_left(&f, NULL, "");
+    tear_down(&f);
+}
+
+static void a_response_that_is_asked_for_again_begins_anew(void **unused)
+{
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    put(&f, "", 0, 0, CLAUDE_TEXT, "one");
+    put(&f, "", 0, 1, CLAUDE_TEXT, "tw");
+    delta_flush(f.deltas);
+    put(&f, "", 0, 0, CLAUDE_TEXT, "on");
+    put_more(&f, "", 0, 0, CLAUDE_TEXT, "ce");
+    delta_flush(f.deltas);
+    assert_sent(&f, "b-1@0=one|b-2@0=tw|b-1@0=once|");
+    assert_left(&f, NULL, "text b-1=once|");
+    tear_down(&f);
+}
+
+static void
+a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning(void **unused)
+{
+    struct fixture before, f, other;
+
+    (void)unused;
+    set_up(&before);
+    put(&before, "", 0, 3, CLAUDE_TEXT, "sec");
+    set_up_run(&f, 1, true);
+    memcpy(f.names, before.names, sizeof f.names);
+    put_more(&f, "", 0, 3, CLAUDE_TEXT, "ret");
+    delta_flush(f.deltas);
+    assert_sent(&f, "");
+    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(f.deltas, false);
+    assert_left(&f, "", "text_lost|");
+    set_up_run(&other, 2, false);
+    put(&other, "", 0, 3, CLAUDE_TEXT, "sec");
+    assert_string_not_equal(other.names[0], before.names[0]);
+    tear_down(&other);
+    tear_down(&before);
+    tear_down(&f);
+}
+
+static void a_long_text_is_kept_to_a_bound_and_says_how_long_it_was(void **unused)
+{
+    enum { KEPT = 256 * 1024, ALL = 1024 * 1024, BLOCKS = 6, BYTES = 300 * 1000 };
+    Kndl__Event__V1__Event *events[DELTA_BLOCKS_MAX];
+    struct kndl_buf text = {0};
+    size_t kept = 0;
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    for (int i = 0; i < BYTES / 3; i++)
+        kndl_buf_append_text(&text, "\xe6\xbc\xa2");
+    for (int i = 0; i < BLOCKS; i++) {
+        put(&f, "", 0, i, CLAUDE_TEXT, kndl_buf_text(&text));
+        put_more(&f, "", 0, i, CLAUDE_TEXT, "behind");
+    }
+    assert_int_equal(delta_unfinished(f.deltas, NULL, f.arena, events), BLOCKS);
+    for (int i = 0; i < BLOCKS; i++) {
+        const Kndl__Event__V1__Text *said = events[i]->text;
+
+        assert_int_equal(said->full_bytes, BYTES + 6);
+        assert_true(strlen(said->text) <= KEPT && strlen(said->text) % 3 == 0);
+        kept += strlen(said->text);
+    }
+    assert_int_equal(strlen(events[0]->text->text), KEPT / 3 * 3);
+    assert_true(kept <= ALL && kept > ALL - 3 * BLOCKS);
+    kndl_buf_done(&text);
     tear_down(&f);
 }
 
@@ -176,7 +368,13 @@ int main(void)
         cmocka_unit_test(rows_are_paired_by_thread_kind_and_order),
         cmocka_unit_test(a_tool_is_paired_by_its_id),
         cmocka_unit_test(a_block_without_a_row_is_over_with_the_next_response),
-        cmocka_unit_test(the_end_of_a_turn_ends_its_blocks_and_says_so),
+        cmocka_unit_test(what_is_open_at_the_end_of_a_turn_is_an_event),
+        cmocka_unit_test(what_was_not_kept_comes_again_and_means_the_same),
+        cmocka_unit_test(what_comes_after_a_block_is_over_begins_no_other),
+        cmocka_unit_test(a_response_that_is_asked_for_again_begins_anew),
+        cmocka_unit_test(
+            a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning),
+        cmocka_unit_test(a_long_text_is_kept_to_a_bound_and_says_how_long_it_was),
         cmocka_unit_test(a_long_piece_is_sent_in_parts_at_characters_edges),
     };
 

@@ -59,7 +59,7 @@ export function prepend(events: readonly Event[], older: readonly Event[]): read
 }
 
 // What streams after a delta. A piece that does not continue what is there starts a block whose
-// beginning is missing.
+// beginning is missing; one at its beginning starts it anew, as what was lost is asked for again.
 export function applyDelta(live: Live, delta: Delta): Live {
   if (live.finished.has(delta.blockId) || live.finished.has(delta.toolUseId)) return live
   const size = BigInt(encoder.encode(delta.text).length)
@@ -78,12 +78,13 @@ export function applyDelta(live: Live, delta: Delta): Live {
     }
     return { ...live, blocks: [...live.blocks, block] }
   }
-  if (delta.offset + size <= known.end) return live
+  const begins = delta.offset === 0n
+  if (!begins && delta.offset + size <= known.end) return live
   const follows = delta.offset === known.end
   const next = {
     ...known,
     text: follows ? known.text + delta.text : delta.text,
-    missing: known.missing || !follows,
+    missing: !begins && (known.missing || !follows),
     end: delta.offset + size,
   }
   return { ...live, blocks: live.blocks.with(at, next) }

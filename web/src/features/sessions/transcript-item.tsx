@@ -73,21 +73,49 @@ function PromptItem({ item }: { item: Of<'prompt'> }) {
   )
 }
 
-function ThinkingItem({ text, live = false, fullBytes = 0n }: { text: string; live?: boolean; fullBytes?: bigint }) {
+// Under what Claude had not finished when its Turn or Claude Code ended.
+function CutOff() {
+  return (
+    <p className="mt-1 flex items-center gap-1 text-xs text-warn">
+      <Scissors className="size-3 shrink-0" aria-hidden /> Cut off here: Claude had not finished.
+    </p>
+  )
+}
+
+function TextItem({ item }: { item: Of<'text'> }) {
+  const { text, fullBytes, isUnfinished } = item.said
+  return (
+    <div>
+      <Markdown text={text} />
+      <CutNote text={text} fullBytes={fullBytes} />
+      {isUnfinished && <CutOff />}
+    </div>
+  )
+}
+
+function Thought({ summary, live = false, text, children }: { summary: string; live?: boolean; text: string; children?: ReactNode }) {
   return (
     <Folded
       summary={
         <>
           <Brain className={`size-4 shrink-0 text-muted ${live ? 'animate-pulse' : ''}`} aria-hidden />
-          <span className="min-w-0 truncate text-muted">
-            {live ? 'Thinking' : 'Thought'}: {live ? text.slice(-120) : text.split('\n', 1)[0]}
-          </span>
+          <span className="min-w-0 truncate text-muted">{summary}</span>
         </>
       }
     >
       <p className="text-sm whitespace-pre-wrap text-muted [overflow-wrap:anywhere]">{text}</p>
-      <CutNote text={text} fullBytes={fullBytes} />
+      {children}
     </Folded>
+  )
+}
+
+function ThinkingItem({ item }: { item: Of<'thinking'> }) {
+  const { text, fullBytes, isUnfinished } = item.thought
+  return (
+    <Thought summary={`${isUnfinished ? 'Thought, cut off' : 'Thought'}: ${text.split('\n', 1)[0]}`} text={text}>
+      <CutNote text={text} fullBytes={fullBytes} />
+      {isUnfinished && <CutOff />}
+    </Thought>
   )
 }
 
@@ -243,7 +271,7 @@ function LiveItem({ block }: { block: LiveBlock }) {
   const text = block.missing ? `…${block.text}` : block.text
   switch (block.kind) {
     case Delta_Kind.THINKING:
-      return <ThinkingItem text={text} live />
+      return <Thought summary={`Thinking: ${text.slice(-120)}`} text={text} live />
     case Delta_Kind.TOOL_INPUT:
       return (
         <p className="flex min-h-8 items-center gap-2 px-2 text-sm">
@@ -262,14 +290,9 @@ export const TranscriptItem = memo(function TranscriptItem({ item }: { item: Ite
     case 'prompt':
       return <PromptItem item={item} />
     case 'text':
-      return (
-        <div>
-          <Markdown text={item.text} />
-          <CutNote text={item.text} fullBytes={item.fullBytes} />
-        </div>
-      )
+      return <TextItem item={item} />
     case 'thinking':
-      return <ThinkingItem text={item.text} fullBytes={item.fullBytes} />
+      return <ThinkingItem item={item} />
     case 'tool':
       return <ToolItem item={item} />
     case 'question':

@@ -40,6 +40,13 @@ describe('the log', () => {
     expect(live.blocks).toMatchObject([{ text: 'éx', missing: false }])
   })
 
+  it('begins a block anew where what was lost is asked for again', () => {
+    let live = applyDelta(nothingLive, delta('b', 0n, 'one two'))
+    live = applyDelta(live, delta('b', 0n, 'on'))
+    live = applyDelta(live, delta('b', 2n, 'ce'))
+    expect(live.blocks).toMatchObject([{ text: 'once', missing: false, end: 4n }])
+  })
+
   it('shows that the beginning of a block was missed', () => {
     const live = applyDelta(nothingLive, delta('b', 10n, 'tail'))
     expect(live.blocks).toMatchObject([{ text: 'tail', missing: true }])
@@ -51,6 +58,18 @@ describe('the log', () => {
     expect(settle(live, [text]).blocks.map((each) => each.id)).toEqual(['b2', 's1'])
     const ended = event({ case: 'turnEnded', value: {} })
     expect(settle(live, [ended]).blocks.map((each) => each.id)).toEqual(['s1'])
+  })
+
+  it('EV-07 shows what was cut off in the place of its block, once', () => {
+    const live = { ...nothingLive, blocks: [block('b1', 'it is'), block('b2', 'hm')] }
+    const text = event({ case: 'text', value: { blockId: 'b1', text: 'it is', isUnfinished: true } })
+    const thought = event({ case: 'thinking', value: { blockId: 'b2', text: 'hm', isUnfinished: true } })
+    const left = settle(live, [text, thought, event({ case: 'turnEnded', value: {} })])
+    expect(left.blocks).toEqual([])
+    expect(toItems([text, thought], left.blocks)).toMatchObject([
+      { kind: 'text', said: { text: 'it is', isUnfinished: true } },
+      { kind: 'thinking', thought: { text: 'hm', isUnfinished: true } },
+    ])
   })
 
   it('EV-07 shows nothing of a delta that comes after its block’s Event', () => {
@@ -83,7 +102,7 @@ describe('the transcript', () => {
       [],
     )
     expect(items.map((item) => item.kind)).toEqual(['subagent', 'text'])
-    expect(items[0]).toMatchObject({ items: [{ kind: 'text', text: 'inside' }] })
+    expect(items[0]).toMatchObject({ items: [{ kind: 'text', said: { text: 'inside' } }] })
   })
 
   it('EV-03 shows a question once, with its answer', () => {

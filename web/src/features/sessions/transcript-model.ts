@@ -10,6 +10,8 @@ import type {
   StateChanged,
   SubagentEnded,
   SubagentStarted,
+  Text,
+  Thinking,
   ToolCall,
   ToolResult,
   TurnEnded,
@@ -25,8 +27,8 @@ interface Base {
 export type Item = Base &
   (
     | { kind: 'prompt'; prompt: Prompt }
-    | { kind: 'text'; text: string; fullBytes: bigint }
-    | { kind: 'thinking'; text: string; fullBytes: bigint }
+    | { kind: 'text'; said: Text }
+    | { kind: 'thinking'; thought: Thinking }
     | { kind: 'tool'; call: ToolCall; result: ToolResult | undefined; open: boolean }
     | { kind: 'question'; question: Question; answer: Answer | undefined }
     | { kind: 'turnEnded'; ended: TurnEnded }
@@ -78,10 +80,10 @@ export function toItems(events: readonly Event[], blocks: readonly LiveBlock[]):
         list().push({ ...base, kind: 'prompt', prompt: kind.value })
         break
       case 'text':
-        list().push({ ...base, kind: 'text', text: kind.value.text, fullBytes: kind.value.fullBytes })
+        list().push({ ...base, kind: 'text', said: kind.value })
         break
       case 'thinking':
-        list().push({ ...base, kind: 'thinking', text: kind.value.text, fullBytes: kind.value.fullBytes })
+        list().push({ ...base, kind: 'thinking', thought: kind.value })
         break
       case 'toolCall': {
         if (kind.value.name === questionTool) break
