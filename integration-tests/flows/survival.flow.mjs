@@ -197,9 +197,12 @@ function transcripts(sessionId) {
 test('LI-06: what the mod could not send before the end is read from the transcripts', async () => {
   const text = (words, rest = {}) => ({ type: 'text', text: words, ...rest });
   const input = { description: 'Help', prompt: 'CHILDTASK', subagent_type: 'general-purpose' };
+  // Longer than a line that can be parsed, with what no text may hold.
+  const long = `child-second \0${'é'.repeat(1024 * 1024)}`;
+  const second = text(long, { hold: true, piece: 64 * 1024, gap_ms: 0 });
   kndl.anthropic.use({
     rules: [
-      { name: 'child', match: 'CHILDTASK', steps: [{ blocks: [text('child-first'), text('child-second', { hold: true })] }] },
+      { name: 'child', match: 'CHILDTASK', steps: [{ blocks: [text('child-first'), second] }] },
       {
         name: 'parent',
         match: 'withhelper',
@@ -219,7 +222,8 @@ test('LI-06: what the mod could not send before the end is read from the transcr
   await kndl.program('start', 'runner-agent');
   await reaches(id, 'STATE_ASLEEP');
   const said = (await events(id)).filter((event) => event.subagentId && event.text);
-  assert.deepEqual(said.map((event) => event.text.text), ['child-first', 'child-second']);
+  assert.deepEqual(said.map((event) => event.text.text.slice(0, 16)), ['child-first', 'child-second \ufffdéé']);
+  assert.equal(Number(said[1].text.fullBytes), Buffer.byteLength(long.replace('\0', '\ufffd')));
   kndl.anthropic.use('all');
 });
 

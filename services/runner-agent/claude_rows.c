@@ -18,7 +18,7 @@ struct row {
     const char *uuid;
     const char *subagent_id;
     bool is_meta;
-    const struct kndl_value *message; /* of the mod's; it says how long its text was */
+    const struct kndl_value *message; /* says how long its text was */
     const struct kndl_value *content; /* text or blocks */
 };
 
@@ -447,12 +447,6 @@ static const char *door_of(const struct kndl_value *line, const struct kndl_valu
                : "prompt";
 }
 
-int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json)
-{
-    return kndl_json_parse_some(line, CLAUDE_LINE_BYTES_MAX, CLAUDE_LINE_VALUES_MAX, ret_json,
-                                NULL);
-}
-
 void claude_read_line(struct claude_reader *reader, struct kndl_slice line, const char *subagent_id,
                       struct kndl_arena *arena, struct claude_news *ret_news)
 {
@@ -473,11 +467,13 @@ void claude_read_line(struct claude_reader *reader, struct kndl_slice line, cons
         .model = short_word(kndl_json_get(kndl_json_get(root, "message"), "model")),
         .uuid = short_word(kndl_json_get(root, "uuid")),
         .subagent_id = subagent_id,
+        .message = kndl_json_get(root, "message"),
         .content = content,
     };
     if (strcmp(row.door, "delivery") == 0) {
         const struct kndl_value *attachment = kndl_json_get(root, "attachment");
 
+        row.message = attachment;
         row.content = kndl_json_get(attachment, "prompt");
         row.origin = short_word(kndl_json_get(kndl_json_get(attachment, "origin"), "kind"));
     }

@@ -1,7 +1,7 @@
 /*
  * The end of a transcript, taken from the last row that is known on. Foreign bytes: lines that are
- * torn, too long or of no known kind are passed over, and only so much is read in one turn of the
- * loop, which other Sessions wait for.
+ * torn or of no known kind are passed over, long ones are made short, and only so much is read in
+ * one turn of the loop, which other Sessions wait for.
  */
 
 #include "session_parts.h"
@@ -20,6 +20,7 @@ struct session_tail {
     char *bytes;
     char *subagent_id; /* "" for the main thread */
     struct tail_lines lines;
+    bool is_whole;
     size_t at;     /* of the line before this one or of this one, by is_found */
     size_t taken;  /* lines */
     bool is_found; /* the first line to take */
@@ -74,6 +75,11 @@ static size_t look_back(struct session *session, struct session_tail *tail)
          */
         if (session->is_resumed)
             tail->at = tail->lines.count;
+        if (!tail->is_whole)
+            session_note(
+                session, "transcript_cut",
+                "Claude Code ended before it had told all that happened, and more than can "
+                "be read of it afterwards: something may be missing here.");
         return 0;
     }
     line = &tail->lines.list[tail->at - 1];
@@ -123,6 +129,7 @@ void session_take_tail(struct session *session, struct kndl_slice bytes, bool is
 
     tail->bytes = (char *)kndl_memdup(bytes.data, bytes.size);
     tail->subagent_id = kndl_strdup(subagent_id);
+    tail->is_whole = is_whole;
     tail->then = then;
     tail_lines_find(kndl_slice(tail->bytes, bytes.size), is_whole, &tail->lines);
     tail->at = tail->lines.count;
