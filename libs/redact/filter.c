@@ -10,19 +10,20 @@ enum {
     SMALL_TABLE_BITS = 64 * 1024 /* and in the nearest cache */
 };
 
-/* How many pieces each table gets of all forms. */
+/* How many pieces each table gets of all forms, at most. */
 static void count_pieces(struct filters *filters, const struct forms *forms)
 {
     *filters = (struct filters){0};
     for (size_t i = 0; i < forms->count; i++) {
         size_t size = forms->list[i].size;
+        size_t own = size - forms->list[i].shared;
         if (size >= LONG_BYTES)
             filters->long4.pieces += LONG_STRIDE;
         else if (size >= MIDDLE_BYTES)
             filters->middle4.pieces += MIDDLE_STRIDE;
         else
             filters->short4.pieces++;
-        filters->any4.pieces += size - 3;
+        filters->any4.pieces += own < size - 3 ? own : size - 3;
         filters->early4.pieces += EARLY_OFFSETS;
         filters->near.pieces += size - 2;
     }
@@ -72,27 +73,30 @@ static void add_piece(struct filter *filter, const uint8_t *bytes)
     filter->words[hash >> 10 & filter->mask] |= filter_bits(hash);
 }
 
-static void add_near(struct filters *filters, const uint8_t *bytes, size_t size)
+static void add_near(struct filters *filters, const uint8_t *bytes, size_t size, size_t shared)
 {
     *filter_near(&filters->near, bytes[0] | (uint32_t)bytes[1] << 8) |= UINT32_C(1) << 31;
-    for (size_t i = 0; i + 3 <= size; i++)
+    for (size_t i = shared < 3 ? 0 : shared - 2; i + 3 <= size; i++)
         *filter_near(&filters->near, bytes[i + 1] | (uint32_t)bytes[i + 2] << 8) |=
             UINT32_C(1) << (bytes[i] & 31);
 }
 
-static void add_form(struct filters *filters, const uint8_t *bytes, size_t size)
+/* Of what the form before does not begin with, too: pieces that end behind `shared`. */
+static void add_form(struct filters *filters, const uint8_t *bytes, size_t size, size_t shared)
 {
+    size_t own = shared < PIECE_BYTES ? 0 : shared - (PIECE_BYTES - 1);
+
     for (size_t i = 0; size >= LONG_BYTES && i < LONG_STRIDE; i++)
         add_piece(&filters->long4, bytes + i);
     for (size_t i = 0; size >= MIDDLE_BYTES && size < LONG_BYTES && i < MIDDLE_STRIDE; i++)
         add_piece(&filters->middle4, bytes + i);
     if (size < MIDDLE_BYTES)
         add_piece(&filters->short4, bytes);
-    for (size_t i = 0; i + PIECE_BYTES <= size; i++)
+    for (size_t i = own; i + PIECE_BYTES <= size; i++)
         add_piece(&filters->any4, bytes + i);
-    for (size_t i = 0; i < EARLY_OFFSETS && i + PIECE_BYTES <= size; i++)
+    for (size_t i = own; i < EARLY_OFFSETS && i + PIECE_BYTES <= size; i++)
         add_piece(&filters->early4, bytes + i);
-    add_near(filters, bytes, size);
+    add_near(filters, bytes, size, shared);
     filters->has_backslash |= memchr(bytes, '\\', size) != NULL;
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
@@ -116,7 +120,7 @@ void filters_make(struct filters *filters, const struct forms *forms, const uint
     filters->run_is_dead = true;
     for (size_t i = 0; i < forms->count; i++) {
         const struct form *form = &forms->list[i];
-        add_form(filters, form_bytes(forms, form), form->size);
+        add_form(filters, form_bytes(forms, form), form->size, form->shared);
         filters->run_is_dead &= !has_long_run(form_bytes(forms, form), form->size);
     }
     filters->run_is_dead &= !filters_begin(filters, '\\');

@@ -2,7 +2,7 @@
 
 #include "forms.h"
 
-#include <stdlib.h>
+#include <endian.h>
 #include <string.h>
 
 #include "escape.h"
@@ -75,27 +75,70 @@ static void normalise(struct spell *out, struct kndl_slice text)
         spell_byte(out, 0xc2);
 }
 
+/* Printable ASCII: what is not skipped, one byte a character. */
+static bool is_simple(struct kndl_slice text)
+{
+    unsigned other = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        other |= (uint8_t)(text.data[i] - 0x20) >= 0x7f - 0x20;
+    return other == 0;
+}
+
+/* The text itself if nothing of it is skipped, else what is left of it in the scratch. */
+static struct kndl_slice normalised(struct spell *scratch, struct kndl_slice text)
+{
+    if (is_simple(text))
+        return text;
+    normalise(scratch, text);
+    return spell_slice(scratch);
+}
+
+/* Is it among the forms of the same text? Many spellings of it are the same. */
+static bool is_repeated_form(const struct forms *forms, struct kndl_slice plain)
+{
+    for (size_t i = forms->text_first; i < forms->count; i++) {
+        const struct form *form = &forms->list[i];
+        if (form->size == plain.size &&
+            memcmp(form_bytes(forms, form), plain.data, plain.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Its first bytes as a number, by which most forms are told apart. */
+static uint64_t head_of(struct kndl_slice plain)
+{
+    uint64_t head = 0;
+
+    memcpy(&head, plain.data, plain.size < sizeof head ? plain.size : sizeof head);
+    return be64toh(head);
+}
+
 static void keep_form(struct forms *forms, struct kndl_slice plain, uint32_t value)
 {
+    if (is_repeated_form(forms, plain))
+        return;
     while (forms->size + plain.size > forms->capacity)
         forms->bytes = secret_grow(forms->bytes, forms->size, &forms->capacity, 1);
     if (forms->count == forms->list_capacity)
         forms->list =
             secret_grow(forms->list, forms->count, &forms->list_capacity, sizeof *forms->list);
     memcpy(forms->bytes + forms->size, plain.data, plain.size);
-    forms->list[forms->count++] =
-        (struct form){.at = forms->size, .size = (uint32_t)plain.size, .value = value};
+    forms->list[forms->count++] = (struct form){.head = head_of(plain),
+                                                .at = (uint32_t)forms->size,
+                                                .size = (uint32_t)plain.size,
+                                                .value = value};
     forms->size += plain.size;
 }
 
 static void add_form(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
-    KNDL_CLEANUP(spell_done) struct spell plain = {0};
+    KNDL_CLEANUP(spell_done) struct spell scratch = {0};
+    struct kndl_slice rest = normalised(&scratch, text);
 
-    normalise(&plain, text);
-    if (utf8_count(plain.bytes, plain.size) < KNDL_REDACT_CHARACTERS_MIN)
+    if (utf8_count(rest.data, rest.size) < KNDL_REDACT_CHARACTERS_MIN)
         return;
-    struct kndl_slice rest = spell_slice(&plain);
     while (rest.size > FORM_BYTES_MAX) {
         size_t size = rest.size / 2;
         keep_form(forms, kndl_slice(rest.data, size), value);
@@ -129,6 +172,8 @@ static void add_json(struct forms *forms, struct kndl_slice text, uint32_t value
     KNDL_CLEANUP(spell_done) struct spell twice = {0};
     unsigned differing = find_json_flags(text);
 
+    if (spell_json_keeps(text))
+        return;
     for (unsigned flags = 0; flags < SPELL_JSON_COUNT; flags++) {
         if (flags & ~differing)
             continue;
@@ -189,6 +234,7 @@ static void add_plus(struct forms *forms, struct kndl_slice text, uint32_t value
 /* The text as it is, and as JSON and URLs spell it. */
 static void add_spellings(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
+    forms->text_first = forms->count;
     add_form(forms, text, value);
     add_plus(forms, text, value);
     if (text.size > FORM_ENCODED_BASE_BYTES)
@@ -206,9 +252,8 @@ static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t valu
     struct kndl_slice raw;
 
     while (next_line(&rest, &raw)) {
-        KNDL_CLEANUP(spell_done) struct spell plain = {0};
-        normalise(&plain, raw);
-        struct kndl_slice line = trim(spell_slice(&plain));
+        KNDL_CLEANUP(spell_done) struct spell scratch = {0};
+        struct kndl_slice line = trim(normalised(&scratch, raw));
         if (line.size == 0)
             continue;
         if (spaced.size > 0)
@@ -264,12 +309,12 @@ void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint3
 {
     struct kndl_slice whole = trim_breaks(value->value);
     struct kndl_slice trimmed = trim(whole);
-    KNDL_CLEANUP(spell_done) struct spell plain = {0};
+    KNDL_CLEANUP(spell_done) struct spell scratch = {0};
+    struct kndl_slice plain = normalised(&scratch, trimmed);
 
-    normalise(&plain, trimmed);
     add_spellings(forms, whole, index);
     if (plain.size < trimmed.size)
-        add_spellings(forms, trim(spell_slice(&plain)), index);
+        add_spellings(forms, trim(plain), index);
     if (trimmed.size < whole.size)
         add_spellings(forms, trimmed, index);
     if (memchr(trimmed.data, '\n', trimmed.size) != NULL ||
@@ -282,19 +327,37 @@ void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint3
     }
 }
 
-static int compare(const void *left, const void *right, void *data)
+static bool is_before(const struct forms *forms, const struct form *a, const struct form *b)
 {
-    const struct forms *forms = data;
-    const struct form *a = left;
-    const struct form *b = right;
-    size_t shorter = a->size < b->size ? a->size : b->size;
-    int order = memcmp(form_bytes(forms, a), form_bytes(forms, b), shorter);
+    uint32_t shorter = a->size < b->size ? a->size : b->size;
+    int order;
 
+    if (a->head != b->head)
+        return a->head < b->head;
+    order = memcmp(form_bytes(forms, a), form_bytes(forms, b), shorter);
     if (order != 0)
-        return order;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
+        return order < 0;
+    return a->size != b->size ? a->size < b->size : a->value < b->value;
+}
+
+/* Merges halves that are sorted; qsort() would leave heads of secrets in memory of its own. */
+static void sort(const struct forms *forms, struct form *list, struct form *scratch, size_t count)
+{
+    size_t half = count / 2;
+    const struct form *right = list + half;
+    const struct form *end = list + count;
+
+    if (count < 2)
+        return;
+    sort(forms, list, scratch, half);
+    sort(forms, list + half, scratch, count - half);
+    memcpy(scratch, list, half * sizeof *list);
+    for (const struct form *left = scratch; left < scratch + half; list++) {
+        if (right < end && is_before(forms, right, left))
+            *list = *right++;
+        else
+            *list = *left++;
+    }
 }
 
 static uint32_t count_shared(const struct forms *forms, const struct form *a, const struct form *b)
@@ -313,7 +376,9 @@ void forms_sort(struct forms *forms)
 
     if (forms->count == 0)
         return;
-    qsort_r(forms->list, forms->count, sizeof *forms->list, compare, forms);
+    struct form *scratch = kndl_alloc(forms->count, sizeof *scratch);
+    sort(forms, forms->list, scratch, forms->count);
+    secret_free(scratch, forms->count * sizeof *scratch);
     for (size_t i = 1; i < forms->count; i++) {
         struct form form = forms->list[i];
         form.shared = count_shared(forms, last, &form);
@@ -369,15 +434,14 @@ static bool is_repeated(struct kndl_slice text)
 int kndl_redact_check(const char *name, struct kndl_slice value,
                       enum kndl_redact_weakness *ret_weakness, struct kndl_error *err)
 {
-    KNDL_CLEANUP(spell_done) struct spell plain = {0};
+    KNDL_CLEANUP(spell_done) struct spell scratch = {0};
 
     if (value.size > KNDL_REDACT_VALUE_BYTES_MAX)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "the value of %.100s has %zu bytes; the most that can be masked is %d",
                          name, value.size, KNDL_REDACT_VALUE_BYTES_MAX);
-    normalise(&plain, value);
 
-    struct kndl_slice text = trim(spell_slice(&plain));
+    struct kndl_slice text = trim(normalised(&scratch, value));
     size_t characters = utf8_count(text.data, text.size);
     if (characters < KNDL_REDACT_CHARACTERS_MIN)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
@@ -388,6 +452,8 @@ int kndl_redact_check(const char *name, struct kndl_slice value,
     if (is_repeated(text) && text.data[0] == '*')
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "the value of %.100s has nothing but stars and cannot be masked", name);
+    if (ret_weakness == NULL)
+        return 0;
     *ret_weakness = is_word(text)       ? KNDL_REDACT_WORD
                     : is_repeated(text) ? KNDL_REDACT_REPEATED
                     : characters < 8    ? KNDL_REDACT_SHORT

@@ -17,7 +17,8 @@ enum {
 };
 
 struct form {
-    size_t at;       /* in bytes[] */
+    uint64_t head;   /* its first bytes, the first one highest */
+    uint32_t at;     /* in bytes[] */
     uint32_t size;   /* bytes */
     uint32_t value;  /* index of the value that it is a form of */
     uint32_t shared; /* once sorted: how many bytes begin the form before, too */
@@ -31,6 +32,7 @@ struct forms {
     struct form *list;
     size_t count;
     size_t list_capacity;
+    size_t text_first; /* of the forms of the text that is being spelled */
 };
 
 /* Adds all forms of a value that kndl_redact_check() accepts. */

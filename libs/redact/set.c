@@ -8,7 +8,6 @@
 static int check_values(const struct kndl_redact_value *values, size_t count,
                         struct kndl_error *err)
 {
-    enum kndl_redact_weakness weakness;
     size_t bytes = 0;
 
     if (count > KNDL_REDACT_VALUES_MAX)
@@ -16,7 +15,7 @@ static int check_values(const struct kndl_redact_value *values, size_t count,
                          "there are %zu values to mask; the most is %d", count,
                          KNDL_REDACT_VALUES_MAX);
     for (size_t i = 0; i < count; i++) {
-        if (kndl_redact_check(values[i].name, values[i].value, &weakness, err) < 0)
+        if (kndl_redact_check(values[i].name, values[i].value, NULL, err) < 0)
             return -1;
         bytes += values[i].value.size;
     }

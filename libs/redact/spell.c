@@ -62,6 +62,21 @@ static bool is_surrogate_half(struct kndl_slice text)
            (text.data[2] & 0xc0) == 0x80;
 }
 
+static bool is_kept_in_json(uint8_t byte)
+{
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '/' &&
+           byte != '<' && byte != '>' && byte != '&';
+}
+
+bool spell_json_keeps(struct kndl_slice text)
+{
+    unsigned other = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        other |= !is_kept_in_json(text.data[i]);
+    return other == 0;
+}
+
 void spell_json(struct spell *spell, struct kndl_slice text, unsigned flags)
 {
     static const char plain[] = "\"\\\b\f\n\r\t";
@@ -69,6 +84,11 @@ void spell_json(struct spell *spell, struct kndl_slice text, unsigned flags)
     size_t bytes;
 
     for (size_t at = 0; at < text.size; at += bytes) {
+        if (is_kept_in_json(text.data[at])) {
+            spell_byte(spell, text.data[at]);
+            bytes = 1;
+            continue;
+        }
         uint32_t character = utf8_read(text.data + at, text.size - at, &bytes);
         const char *found =
             character != 0 && character < 0x80 ? strchr(plain, (int)character) : NULL;

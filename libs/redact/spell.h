@@ -36,6 +36,8 @@ enum spell_url {
 
 void spell_byte(struct spell *spell, uint8_t byte);
 void spell_bytes(struct spell *spell, struct kndl_slice bytes);
+/* Does all that writes JSON leave this text as it is? */
+bool spell_json_keeps(struct kndl_slice text);
 void spell_json(struct spell *spell, struct kndl_slice text, unsigned flags);
 void spell_url(struct spell *spell, struct kndl_slice text, enum spell_url kind, unsigned flags);
 

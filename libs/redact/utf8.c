@@ -24,7 +24,7 @@ size_t utf8_count(const uint8_t *text, size_t size)
     size_t missing;
 
     for (size_t at = 0; at < size; count++)
-        at += utf8_measure(text + at, size - at, &missing);
+        at += text[at] < 0x80 ? 1 : utf8_measure(text + at, size - at, &missing);
     return count;
 }
 

@@ -54,7 +54,7 @@ enum kndl_redact_weakness {
 /*
  * Can this value be masked? Fails with KNDL_INVALID_ARGUMENT, naming the Variable, for fewer than
  * 4 characters (blanks at the ends, line breaks and control characters don't count), for nothing
- * but stars and for more than KNDL_REDACT_VALUE_BYTES_MAX.
+ * but stars and for more than KNDL_REDACT_VALUE_BYTES_MAX. `ret_weakness` may be NULL.
  */
 int kndl_redact_check(const char *name, struct kndl_slice value,
                       enum kndl_redact_weakness *ret_weakness, struct kndl_error *err);
