@@ -112,7 +112,7 @@ static void scan_bulk(struct bulk *bulk)
         .size = bulk->held + bulk->block.text_size,
         .known = bulk->stream->is_uncounted ? SIZE_MAX : bulk->stream->text_known,
     };
-    scan_block(scan, &bulk->block, bulk->held);
+    scan_block(scan, bulk->block.signs, bulk->block.sign_count, bulk->held);
 }
 
 /* Bytes of a character that end text[..end) without being all of it; 0 if it is whole. */

@@ -1,70 +1,6 @@
 /* The normaliser for processors with AVX-512 and VBMI2, which compress 64 bytes at once. */
 
-#include <immintrin.h>
-
-#include "normalise_loop.h"
-
-#define TARGET                                                                                     \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2")))
-#define AVX512 TARGET static inline __attribute__((always_inline))
-
-/* What is asked of a byte, as bits. */
-enum { CONTROL = 1, SIGN = 2, ESC = 4, BRACKET = 8, PARAMETER = 16, FINAL = 32, LETTER = 64 };
-
-/* Of the ASCII characters, in rows of sixteen. */
-static const uint8_t classes[128] __attribute__((aligned(64))) = {
-    /* clang-format off */
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 1, 1,
-    16, 16, 80, 16, 16, 18, 16, 16, 16, 16, 16, 16, 16, 16, 16, 80,
-    80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 16, 16, 16, 16, 16, 16,
-    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 40, 98, 32, 32, 32,
-    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 96, 32,
-    32, 32, 96, 32, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32, 1,
-    /* clang-format on */
-};
-
-AVX512 __m512i load(const uint8_t *raw, uint64_t valid, const uint8_t *copy)
-{
-    (void)copy;
-    return _mm512_maskz_loadu_epi8(valid, raw);
-}
-
-AVX512 __m512i classes_of(__m512i bytes)
-{
-    return _mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(bytes), _mm512_load_si512(classes),
-                                          bytes, _mm512_load_si512(classes + 64));
-}
-
-AVX512 uint64_t have(__m512i found, int class)
-{
-    return _mm512_test_epi8_mask(found, _mm512_set1_epi8((char)class));
-}
-
-AVX512 struct word_classes classify(__m512i bytes)
-{
-    __m512i found = classes_of(bytes);
-
-    return (struct word_classes){
-        .control = have(found, CONTROL),
-        .escape = have(found, ESC),
-        .c2 = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)0xc2)),
-        .signs = have(found, SIGN),
-        .letters = have(found, LETTER),
-    };
-}
-
-AVX512 struct sequence_classes find_sequences(__m512i bytes)
-{
-    __m512i found = classes_of(bytes);
-
-    return (struct sequence_classes){
-        .bracket = have(found, BRACKET),
-        .parameters = have(found, PARAMETER),
-        .final = have(found, FINAL),
-    };
-}
+#include "word_avx512.h"
 
 /* Compressing into a register and storing all of it is faster than compressing into memory. */
 AVX512 void store(__m512i bytes, uint64_t keep, uint8_t *to)
@@ -77,25 +13,11 @@ AVX512 void copy_bytes(__m512i bytes, uint8_t *to)
     _mm512_storeu_si512(to, bytes);
 }
 
-/* As note_signs(): the bits of the text's own order, compressed out of the numbers 0 to 63. */
+/* As note_signs(). */
 AVX512 void note_signs_at_once(struct block *block, uint64_t keep, uint64_t signs, size_t start)
 {
-    static const uint8_t numbers[64] __attribute__((aligned(64))) = {
-        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    const __m512i first = _mm512_set1_epi16((short)start);
-    uint64_t bits = _pext_u64(signs, keep);
-    __m512i places = _mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers));
-    uint16_t *to = block->signs + block->sign_count;
-
-    _mm512_storeu_si512(
-        to, _mm512_add_epi16(first, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(places))));
-    if (__builtin_expect(__builtin_popcountll(bits) > 32, 0))
-        _mm512_storeu_si512(
-            to + 32,
-            _mm512_add_epi16(first, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(places, 1))));
-    block->sign_count += (size_t)__builtin_popcountll(bits);
+    block->sign_count +=
+        store_places(_pext_u64(signs, keep), start, block->signs + block->sign_count);
 }
 
 TARGET static void normalise(struct block *block, const uint8_t *raw, size_t size,

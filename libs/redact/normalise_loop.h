@@ -106,31 +106,49 @@ keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *
     return ~(word->control | ((ends << 1) - (sequences | begun)));
 }
 
-/* The same for the last word of the block, where a sequence may be cut. */
-static inline __attribute__((always_inline)) uint64_t
-keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *word,
-                  const struct sequence_classes *in, uint64_t valid)
+/* The last word of a block: where its text ends, a sequence may be cut. */
+struct last_word {
+    uint64_t keep;           /* bytes of text */
+    uint64_t rare;           /* sequences of another kind begin, ... */
+    uint64_t broken;         /* ... or are broken here */
+    enum escape_state state; /* behind it, if nothing is broken */
+};
+
+_Static_assert(ESCAPE_GROUND == 0, "the state behind is told without a branch");
+
+static inline __attribute__((always_inline)) struct last_word
+read_last_word(const struct word_classes *word, const struct sequence_classes *in, uint64_t valid,
+               uint64_t carried)
 {
     uint64_t last = valid & ~(valid >> 1);
     uint64_t escape = word->escape & valid;
     uint64_t sequences = escape & (in->bracket >> 1) & (valid >> 1);
-    uint64_t rare = escape & ~sequences & ~last;
-    uint64_t begun = n->carried != 0;
+    uint64_t begun = carried != 0;
     uint64_t sum;
-    uint64_t over = __builtin_add_overflow(sequences << 2 | n->carried, in->parameters, &sum);
+    uint64_t over = __builtin_add_overflow(sequences << 2 | carried, in->parameters, &sum);
     uint64_t ends = sum & ~in->parameters;
-    uint64_t broken = ends & valid & ~in->final;
+    uint64_t is_cut = over | (ends & ~valid) | (sequences >> 62 & 1);
+    uint64_t cut_begins = escape & last;
 
-    n->state = ESCAPE_GROUND;
-    if (over || (ends & ~valid) || sequences >> 62 & 1)
-        n->state = ESCAPE_CSI;
-    if (escape & last) {
-        n->state = ESCAPE_ESC;
-        sequences |= last;
-    }
-    if (__builtin_expect((rare | broken | (word->c2 & valid)) != 0, 0))
-        cut_word(n, at, broken, rare, word->c2 & valid);
-    return valid & ~(word->control | ((ends << 1) - (sequences | begun)));
+    return (struct last_word){
+        .keep = valid & ~(word->control | ((ends << 1) - (sequences | cut_begins | begun))),
+        .rare = escape & ~sequences & ~last,
+        .broken = ends & valid & ~in->final,
+        .state = (enum escape_state)((is_cut != 0) * ESCAPE_CSI | (cut_begins != 0) * ESCAPE_ESC),
+    };
+}
+
+static inline __attribute__((always_inline)) uint64_t
+keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *word,
+                  const struct sequence_classes *in, uint64_t valid)
+{
+    struct last_word last = read_last_word(word, in, valid, n->carried);
+    uint64_t c2 = word->c2 & valid;
+
+    n->state = last.state;
+    if (__builtin_expect((last.rare | last.broken | c2) != 0, 0))
+        cut_word(n, at, last.broken, last.rare, c2);
+    return last.keep;
 }
 
 static inline __attribute__((always_inline)) uint64_t

@@ -34,10 +34,42 @@ struct scan {
 void scan_text(struct scan *scan);
 
 /*
- * The same for a block of raw bytes, of which most are passed over. The text is block->text with
- * `held` bytes before it, which have been scanned before and may begin something.
+ * The same for text of which most is passed over. Its first `held` bytes have been scanned before
+ * and may begin something; the signs are behind them, rising, numbered from there on. Eight bytes
+ * before the text and BLOCK_SLACK_BYTES behind it may be read.
  */
-void scan_block(struct scan *scan, const struct block *block, size_t held);
+void scan_block(struct scan *scan, const uint16_t *signs, size_t sign_count, size_t held);
+
+/* Do these bytes, one at least, begin a form? */
+int scan_is_beginning(const struct automaton *automaton, const uint8_t *bytes, size_t size);
+
+/* The same, of three bytes, the first one lowest. */
+static inline int scan_three_begin(const struct kndl_redact_set *set, uint32_t three)
+{
+    const struct filters *filters = &set->filters;
+    const uint8_t bytes[3] = {(uint8_t)three, (uint8_t)(three >> 8), (uint8_t)(three >> 16)};
+    uint32_t before = *filter_near(&filters->near, three >> 8) >> (three & 31) & 1;
+
+    return ((uint32_t)filters_have_pair(filters, bytes[0], bytes[1]) & before) != 0 &&
+           scan_is_beginning(&set->automaton, bytes, sizeof bytes);
+}
+
+/* How many of a text's last bytes, three at most, begin a form. The last four are `last`, the very
+ * last one highest; of them the text has `size`, or more. Each form has four bytes at least, so
+ * that these have something to come. */
+static inline size_t scan_begun(const struct kndl_redact_set *set, uint32_t last, size_t size)
+{
+    const struct filters *filters = &set->filters;
+    uint32_t has_pair =
+        (uint32_t)filters_have_pair(filters, (uint8_t)(last >> 16), (uint8_t)(last >> 24));
+    size_t begun = (size_t)filters_begin(filters, (uint8_t)(last >> 24));
+
+    if (has_pair & (size >= 2))
+        begun = 2;
+    if (__builtin_expect(size >= 3 && scan_three_begin(set, last >> 8), 0))
+        begun = 3;
+    return begun;
+}
 
 /* As scan_text(), by the filters; 128 bytes behind the text may be read. */
 void scan_long_text(struct scan *scan);

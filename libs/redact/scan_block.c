@@ -91,14 +91,12 @@ static void scan_long(struct scan *scan, size_t from)
     keep_stretch(scan, &stretch);
 }
 
-/* Does the end of the text from here on begin a form? */
-static int is_beginning(const struct scan *scan, size_t from)
+int scan_is_beginning(const struct automaton *automaton, const uint8_t *bytes, size_t size)
 {
-    const struct automaton *automaton = &scan->set->automaton;
-    uint32_t node = automaton->first[scan->text[from]];
+    uint32_t node = automaton->first[bytes[0]];
 
-    for (size_t at = from + 1; node != 0 && at < scan->size; at++)
-        node = automaton_child(automaton, node, scan->text[at]);
+    for (size_t at = 1; node != 0 && at < size; at++)
+        node = automaton_child(automaton, node, bytes[at]);
     return node != 0 && !automaton_is_leaf(automaton, node);
 }
 
@@ -111,32 +109,28 @@ static size_t find_beginning(const struct scan *scan, size_t from)
     for (; from + PIECE_BYTES <= scan->size; from++) {
         const uint8_t *at = scan->text + from;
         if (filters_have_pair(filters, at[0], at[1]) &&
-            filter_has(&filters->early4, filter_load4(at)) && is_beginning(scan, from))
+            filter_has(&filters->early4, filter_load4(at)) &&
+            scan_is_beginning(&scan->set->automaton, at, scan->size - from))
             return from;
     }
     return scan->size;
 }
 
 /* Beginnings that are too short for the filters to have seen. Of four bytes and more the last four
- * are a piece; each form has four at least, so shorter ones have something to come. */
+ * are a piece. */
 static void scan_end(struct scan *scan)
 {
     const struct filters *filters = &scan->set->filters;
     size_t size = scan->size;
-    const uint8_t *end = scan->text + size; /* four bytes before it may be read */
-    size_t begun = (size_t)filters_begin(filters, end[-1]);
+    uint32_t last = filter_load4(scan->text + size - PIECE_BYTES); /* before it may be read */
     size_t from = size;
 
     if (size == 0)
         return;
-    if (filters_have_pair(filters, end[-2], end[-1]) && size >= 2)
-        begun = 2;
-    if (filters_have_pair(filters, end[-3], end[-2]) && size >= 3 && is_beginning(scan, size - 3))
-        begun = 3;
-    if (filter_has(&filters->any4, filter_load4(end - PIECE_BYTES)))
+    if (filter_has(&filters->any4, last))
         from = find_beginning(scan, size < LONG_BYTES ? 0 : size - (LONG_BYTES - 1));
     if (from == size)
-        from -= begun;
+        from -= scan_begun(scan->set, last, size);
     if (from < size)
         scan_keep(scan, from);
 }
@@ -176,13 +170,12 @@ static bool is_dead_run(const struct scan *scan, const uint8_t *text, const uint
 }
 
 /* Signs in a row, at most SIGNS_AT_ONCE. */
-static void scan_some_signs(struct scan *scan, const struct block *block, size_t held,
-                            const uint16_t *signs, size_t count)
+static void scan_some_signs(struct scan *scan, size_t held, const uint16_t *signs, size_t count)
 {
     uint32_t places[SIGNS_AT_ONCE + SIFT_SLACK] __attribute__((uninitialized));
     struct stretch stretch = {0};
-    size_t kept =
-        scan->set->sift(&scan->set->filters, block->text, block->text_size, signs, count, places);
+    size_t kept = scan->set->sift(&scan->set->filters, scan->text + held, scan->size - held, signs,
+                                  count, places);
 
     for (size_t i = 0; i < kept; i++) {
         size_t at = held + places[i];
@@ -190,18 +183,18 @@ static void scan_some_signs(struct scan *scan, const struct block *block, size_t
     }
 }
 
-static void scan_signs(struct scan *scan, const struct block *block, size_t held)
+static void scan_signs(struct scan *scan, size_t held, const uint16_t *signs, size_t sign_count)
 {
-    for (size_t i = 0; i < block->sign_count; i += SIGNS_AT_ONCE) {
-        const uint16_t *signs = block->signs + i;
-        size_t left = block->sign_count - i;
+    for (size_t i = 0; i < sign_count; i += SIGNS_AT_ONCE) {
+        const uint16_t *some = signs + i;
+        size_t left = sign_count - i;
         size_t count = left < SIGNS_AT_ONCE ? left : SIGNS_AT_ONCE;
-        if (is_dead_run(scan, block->text, signs, count)) {
-            scan_some_signs(scan, block, held, signs, RUN_BYTES);
-            signs += count - RUN_BYTES;
+        if (is_dead_run(scan, scan->text + held, some, count)) {
+            scan_some_signs(scan, held, some, RUN_BYTES);
+            some += count - RUN_BYTES;
             count = RUN_BYTES;
         }
-        scan_some_signs(scan, block, held, signs, count);
+        scan_some_signs(scan, held, some, count);
     }
 }
 
@@ -230,14 +223,14 @@ static void scan_filters(struct scan *scan, size_t held)
         scan_pieces(scan, 0, &filters->short4, 1);
 }
 
-void scan_block(struct scan *scan, const struct block *block, size_t held)
+void scan_block(struct scan *scan, const uint16_t *signs, size_t sign_count, size_t held)
 {
     scan->hold = scan->size;
     scan->alive = scan->size;
     scan_filters(scan, held);
     scan_head(scan, held);
-    if (block->sign_count > 0)
-        scan_signs(scan, block, held);
+    if (sign_count > 0)
+        scan_signs(scan, held, signs, sign_count);
     scan_end(scan);
 }
 

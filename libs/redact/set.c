@@ -49,6 +49,7 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
     set->probe = probe_best();
     set->sift = sift_best();
     set->normalise = normalise_best();
+    set->take_short = take_short_avx512();
     automaton_settle(building, &set->automaton, (char *)set + head + filters);
     filters_make(&set->filters, &forms, set->automaton.pairs, (char *)set + head);
     *ret_set = set;

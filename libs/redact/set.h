@@ -11,6 +11,7 @@
 #include "kndl/redact.h"
 #include "normalise.h"
 #include "probe.h"
+#include "short.h"
 #include "sign.h"
 
 struct kndl_redact_set {
@@ -21,6 +22,7 @@ struct kndl_redact_set {
     struct filters filters;
     probe_fn probe; /* of this processor */
     sift_fn sift;
+    take_short_fn take_short;    /* NULL: as longer ones */
     normalise_fn normalise;      /* of this processor; NULL: byte by byte, for tests */
     atomic_uint_fast64_t hits[]; /* by value; behind them filters and nodes */
 };

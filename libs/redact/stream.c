@@ -213,19 +213,16 @@ static void take_byte(struct kndl_redact_stream *stream, uint8_t byte)
 void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, size_t size)
 {
     size_t kept = stream->past_size;
+    uint8_t *end = stream->past + STREAM_PAST_BYTES;
 
     if (size >= STREAM_PAST_BYTES) {
-        memcpy(stream->past, text + size - STREAM_PAST_BYTES, STREAM_PAST_BYTES);
-        stream->past_size = STREAM_PAST_BYTES;
-        return;
+        text += size - STREAM_PAST_BYTES;
+        size = STREAM_PAST_BYTES;
     }
-    if (kept + size > STREAM_PAST_BYTES) {
-        memmove(stream->past, stream->past + kept + size - STREAM_PAST_BYTES,
-                STREAM_PAST_BYTES - size);
-        kept = STREAM_PAST_BYTES - size;
-    }
-    memcpy(stream->past + kept, text, size);
-    stream->past_size = (uint8_t)(kept + size);
+    memmove(stream->past, stream->past + size, STREAM_PAST_BYTES - size);
+    memcpy(end - size, text, size);
+    stream->past_size =
+        (uint8_t)(kept + size < STREAM_PAST_BYTES ? kept + size : STREAM_PAST_BYTES);
 }
 
 void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payload)
@@ -367,6 +364,17 @@ static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice pie
     return taken;
 }
 
+static size_t take_at_once(struct kndl_redact_stream *stream, struct kndl_slice piece,
+                           struct kndl_buf *out)
+{
+    take_short_fn take_short = stream->set->take_short;
+    size_t taken = 0;
+
+    if (piece.size <= SHORT_BYTES && take_short != NULL)
+        taken = take_short(stream, piece, out);
+    return taken > 0 ? taken : bulk_take(stream, piece, out);
+}
+
 void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece, int64_t now_us,
                       struct kndl_buf *out)
 {
@@ -374,7 +382,7 @@ void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece
 
     stream->now_us = now_us;
     while (piece.size > 0) {
-        size_t taken = bulk_take(stream, piece, out);
+        size_t taken = take_at_once(stream, piece, out);
         if (taken > RARE_APART_BYTES && least > 1)
             least /= 2;
         if (taken == 0)
@@ -426,6 +434,7 @@ void kndl_redact_flush(struct kndl_redact_stream *stream, struct kndl_buf *out)
 void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_redact_set *set)
 {
     uint32_t past = stream->past_size;
+    const uint8_t *text = stream->past + STREAM_PAST_BYTES - past;
 
     kndl_redact_set_ref(set);
     kndl_redact_set_unref(stream->set);
@@ -435,7 +444,7 @@ void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_reda
     stream_reserve(stream, past);
     memmove(stream->held + past, stream->held, stream->count * sizeof *stream->held);
     for (size_t i = 0; i < past; i++)
-        stream->held[i] = (struct held){.byte = stream->past[i], .kind = HELD_TEXT};
+        stream->held[i] = (struct held){.byte = text[i], .kind = HELD_TEXT};
     stream->count += past;
     stream->sent += past;
     stream->payload += past;

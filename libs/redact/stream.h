@@ -56,7 +56,8 @@ struct kndl_redact_stream {
     uint8_t waits;         /* something is held for what may follow, so there is a deadline */
     uint8_t is_uncounted;  /* what it finds is counted elsewhere */
     uint8_t past_size;
-    uint8_t past[STREAM_PAST_BYTES]; /* the end of the main text that left and is not in held */
+    uint8_t past[STREAM_PAST_BYTES]; /* the end of the main text that left and is not in held; at
+                                        its own end */
     struct held inline_held[STREAM_INLINE_COUNT];
 };
 

@@ -79,6 +79,12 @@ static size_t next_cut(uint32_t *seed, size_t left)
     return size < left ? size : left;
 }
 
+static void choose(struct kndl_redact_set *set, normalise_fn normalise)
+{
+    set->normalise = normalise;
+    set->take_short = normalise == normalise_avx512() ? take_short_avx512() : NULL;
+}
+
 /* The text through a stream in pieces of this size; 0: of random sizes. */
 static struct kndl_buf run(const struct input *input, normalise_fn normalise, size_t step)
 {
@@ -86,7 +92,7 @@ static struct kndl_buf run(const struct input *input, normalise_fn normalise, si
     struct kndl_buf out = {0};
     uint32_t seed = input->seed;
 
-    input->set->normalise = normalise;
+    choose(input->set, normalise);
     for (size_t at = 0; at < input->text.size;) {
         size_t left = input->text.size - at;
         size_t piece = step == 0 ? next_cut(&seed, left) : step < left ? step : left;
@@ -162,7 +168,7 @@ static struct kndl_buf run_wildly(const struct input *input, struct kndl_redact_
     int64_t now = 0;
 
     fewer->normalise = normalise;
-    input->set->normalise = normalise;
+    choose(input->set, normalise);
     for (size_t at = 0; at < input->text.size;) {
         size_t piece = next_cut(&seed, input->text.size - at);
         kndl_redact_feed(stream, kndl_slice(input->text.data + at, piece), now, &out);
@@ -228,9 +234,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (normalise_avx512() != NULL) {
         check_same(&input, &expected, normalise_avx512(), SIZE_MAX, "avx512, whole");
         check_same(&input, &expected, normalise_avx512(), 0, "avx512, cut");
+        check_same(&input, &expected, normalise_avx512(), SHORT_BYTES, "avx512, short");
     }
     kndl_buf_done(&expected);
-    input.set->normalise = normalise_best();
+    choose(input.set, normalise_best());
     check_wildly(&input);
     run_json(&input);
     kndl_redact_set_unref(input.set);

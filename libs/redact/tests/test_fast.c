@@ -130,6 +130,7 @@ static struct kndl_buf run(struct kndl_redact_set *set, normalise_fn normalise,
     struct kndl_buf out = {0};
 
     set->normalise = normalise;
+    set->take_short = normalise == normalise_avx512() ? take_short_avx512() : NULL;
     for (size_t at = 0; at < text->size;) {
         size_t size = piece_most == 1 ? 1 : 1 + below(piece_most);
         size_t end = find_cut(text, at + size);
