@@ -8,16 +8,14 @@
 #include "changes.h"
 #include "kndl/clock.h"
 #include "kndl/id.h"
+#include "kndl/redact.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "store.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
 
-/* A shorter value would mask half of every text (RD-06). */
 enum {
-    VALUE_BYTES_LEAST = 4,
-    VALUE_BYTES_MOST = 64 * 1024,
     NAME_CHARS_MOST = 100,
     HITS_MOST = 1000, /* of one report */
 };
@@ -63,16 +61,16 @@ static int put_mask(struct kndl_call *call, const V1(PutMaskRequest) *req,
                     V1(PutMaskResponse) *resp)
 {
     struct secrets *secrets = call->state;
-    size_t size = strlen(req->value);
+    struct kndl_slice value = kndl_slice_of(req->value);
+    enum kndl_redact_weakness weakness;
 
     if (req->name[0] == '\0' || strlen(req->name) > NAME_CHARS_MOST)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name is missing or too long");
-    if (size < VALUE_BYTES_LEAST || size > VALUE_BYTES_MOST)
-        return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "the value has %zu bytes; it must have %d to %d", size, VALUE_BYTES_LEAST,
-                         VALUE_BYTES_MOST);
-    return store_put_mask(secrets->store, req->session_id, req->name, kndl_slice_of(req->value),
-                          call->arena, &resp->mask_version, &call->err);
+    /* RD-06; and one value that cannot be masked stops all that would be masked beside it */
+    if (kndl_redact_check(req->name, value, &weakness, &call->err) < 0)
+        return -1;
+    return store_put_mask(secrets->store, req->session_id, req->name, value, call->arena,
+                          &resp->mask_version, &call->err);
 }
 
 static V1(Counted) *rpc_counted(const struct counted *counted, struct kndl_arena *arena)

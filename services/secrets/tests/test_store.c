@@ -490,6 +490,9 @@ static void rd_06_a_value_under_four_characters_is_refused(void **state)
 
     assign(f, 1, PHASE(STARTING));
     assert_false(put_mask(f, "git_token", "abc"));
+    assert_false(put_mask(f, "git_token", " a b "));
+    assert_false(put_mask(f, "git_token", "éé"));
+    assert_false(put_mask(f, "git_token", "****"));
     assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
     assert_true(put_mask(f, "git_token", "abcd"));
 }
