@@ -8,10 +8,13 @@
 
 enum { FEW_BYTES = 4, WORD_BYTES = 64 /* what the normaliser reads and copies at once */ };
 
-/* A block on its way. Texts are numbered from the first held byte of text on. */
+/* A block on its way. Its text is that of the terminal, or of the string that is open, and numbered
+ * from the first held byte of it on. */
 struct bulk {
     struct kndl_redact_stream *stream;
     const uint8_t *raw;
+    enum held_kind kind;  /* of the text; of another text nothing is held */
+    uint32_t *known;      /* the stream's, of this text */
     struct kndl_buf *out; /* has room for all; ends without a NUL until the block is done */
     size_t copied;        /* from here on in out, and behind its size, is raw[0..) already */
     size_t held;          /* bytes of text in held */
@@ -24,11 +27,22 @@ struct bulk {
     uint64_t mask[MASK_WORDS(BLOCK_HEAD_BYTES + BLOCK_BYTES)];
 };
 
+/* Of the terminal's text; inside a string it is seldom held. */
+static bool holds_no_text(const struct kndl_redact_stream *stream)
+{
+    for (size_t i = 0; i < stream->count; i++) {
+        if (stream->held[i].kind == HELD_TEXT)
+            return false;
+    }
+    return true;
+}
+
 static bool can_take(const struct kndl_redact_stream *stream)
 {
     return stream->set->normalise != NULL && stream->count < BLOCK_HEAD_BYTES &&
            (stream->escape == ESCAPE_GROUND || stream->escape == ESCAPE_ESC ||
-            stream->escape == ESCAPE_CSI);
+            stream->escape == ESCAPE_CSI || stream->escape == ESCAPE_STRING_ESC ||
+            (stream->escape == ESCAPE_STRING && holds_no_text(stream)));
 }
 
 /* The first few held bytes, whatever they are. No branch: how many they are is as good as random.
@@ -42,7 +56,7 @@ static void pack_few(struct bulk *bulk)
     for (uint32_t i = 0; i < FEW_BYTES; i++) {
         uint32_t is_held = i < stream->count ? UINT32_MAX : 0;
         bytes |= ((uint32_t)stream->held[i].byte & is_held) << (8 * i);
-        other |= (stream->held[i].kind ^ (uint32_t)HELD_TEXT) & is_held;
+        other |= (stream->held[i].kind ^ (uint32_t)bulk->kind) & is_held;
     }
     bulk->few = bytes;
     bulk->few_are_all = other == 0;
@@ -95,7 +109,7 @@ static void gather_held(struct bulk *bulk)
         return;
     }
     for (size_t i = stream->count; i > 0; i--) {
-        if (stream->held[i - 1].kind == HELD_TEXT)
+        if (stream->held[i - 1].kind == bulk->kind)
             *--text = stream->held[i - 1].byte;
     }
     bulk->held = (size_t)(bulk->block.text - text);
@@ -110,7 +124,7 @@ static void scan_bulk(struct bulk *bulk)
         .text = bulk->block.text - bulk->held,
         .mask = bulk->mask,
         .size = bulk->held + bulk->block.text_size,
-        .known = bulk->stream->is_uncounted ? SIZE_MAX : bulk->stream->text_known,
+        .known = bulk->stream->is_uncounted ? SIZE_MAX : *bulk->known,
     };
     scan_block(scan, bulk->block.signs, bulk->block.sign_count, bulk->held);
 }
@@ -153,7 +167,7 @@ static void mask_head(struct bulk *bulk)
 
     for (size_t i = 0; i < stream->count; i++) {
         struct held *held = &stream->held[i];
-        if (held->kind != HELD_TEXT)
+        if (held->kind != bulk->kind)
             continue;
         if (held->masked)
             scan_mask_byte(&bulk->scan, at);
@@ -170,7 +184,7 @@ static bool emit_head(struct bulk *bulk)
     size_t at = 0;
 
     for (size_t i = 0; i < stream->count; i++) {
-        bool is_text = stream->held[i].kind == HELD_TEXT;
+        bool is_text = stream->held[i].kind == bulk->kind;
         if (i < stream->sent) {
             at += is_text;
             continue;
@@ -275,9 +289,9 @@ static void hold_rest(struct bulk *bulk, size_t from, size_t sent)
         stream->held[stream->count++] = (struct held){
             .at_us = (uint32_t)stream->now_us,
             .byte = bulk->raw[i],
-            .kind = is_text ? HELD_TEXT : HELD_SKIP,
+            .kind = is_text ? (uint8_t)bulk->kind : HELD_SKIP,
         };
-        stream->text_known += is_text;
+        *bulk->known += is_text;
     }
     if (sent > from)
         stream->sent = (uint32_t)(stream->count - (bulk->block.raw_size - sent));
@@ -290,7 +304,7 @@ static void mask_rest(struct bulk *bulk, size_t first)
     size_t at = first;
 
     for (size_t i = 0; i < stream->count; i++) {
-        if (stream->held[i].kind == HELD_TEXT)
+        if (stream->held[i].kind == bulk->kind)
             stream->held[i].masked |= mask_has(bulk->mask, at++);
     }
 }
@@ -315,7 +329,7 @@ static inline struct held held_of(const struct bulk *bulk, size_t at)
     bool is_text = mask_has(block->keep, safe);
     struct held held = {.at_us = (uint32_t)bulk->stream->now_us,
                         .byte = bulk->raw[safe],
-                        .kind = is_text ? HELD_TEXT : HELD_SKIP};
+                        .kind = is_text ? (uint8_t)bulk->kind : HELD_SKIP};
 
     return is_there ? held : (struct held){0};
 }
@@ -334,7 +348,7 @@ static void hold_tail(struct bulk *bulk, size_t from, size_t sent, size_t text)
     for (size_t i = FEW_BYTES; i < written; i++)
         stream->held[i] = held_of(bulk, from + i);
     stream->payload = 0;
-    stream->text_known = (uint32_t)text;
+    *bulk->known = (uint32_t)text;
     stream->sent = (uint32_t)(sent - from);
     stream->count = (uint32_t)count;
     stream_shrink(stream);
@@ -347,6 +361,13 @@ static bool is_head_masked(const struct kndl_redact_stream *stream)
     for (size_t i = 0; i < stream->count; i++)
         masked |= stream->held[i].masked;
     return masked != 0;
+}
+
+/* What has left of the terminal's text. */
+static void remember(struct bulk *bulk, size_t end)
+{
+    if (bulk->kind == HELD_TEXT)
+        stream_remember(bulk->stream, bulk->scan.text, end);
 }
 
 /*
@@ -365,7 +386,7 @@ static bool settle_as_is(struct bulk *bulk, size_t alive)
     size_t from = raw_at(bulk, alive);
     size_t leave = bulk->leave == alive ? from : raw_at(bulk, bulk->leave);
     emit_as_is(bulk, leave);
-    stream_remember(stream, scan->text, alive);
+    remember(bulk, alive);
     hold_tail(bulk, from, leave, scan->size - alive);
     return true;
 }
@@ -397,7 +418,7 @@ static void settle_bulk(struct bulk *bulk)
     }
     if (alive >= bulk->held) {
         size_t from = alive < scan->size ? raw_at(bulk, alive) : bulk->block.raw_size;
-        stream_remember(stream, scan->text, alive);
+        remember(bulk, alive);
         hold_tail(bulk, from, raw_end > from ? raw_end : from, scan->size - alive);
         if (scan->found)
             mask_rest(bulk, alive);
@@ -405,14 +426,14 @@ static void settle_bulk(struct bulk *bulk)
     }
     size_t text = 0;
     for (size_t seen = 0; text < stream->count; text++) {
-        if (stream->held[text].kind == HELD_TEXT && seen++ == alive)
+        if (stream->held[text].kind == bulk->kind && seen++ == alive)
             break;
     }
     hold_rest(bulk, 0, raw_end);
-    stream->text_known = (uint32_t)scan->size;
+    *bulk->known = (uint32_t)scan->size;
     if (scan->found)
         mask_rest(bulk, 0);
-    stream_forget(stream, text, 0);
+    stream_forget(stream, text, text);
 }
 
 /* What is secret or may become so doesn't stay on the stack; what has left as it is may. */
@@ -430,19 +451,41 @@ static void wipe(struct bulk *bulk)
     explicit_bzero(text + scan->alive, scan->size - scan->alive);
 }
 
+/* A block that ends before the first string in which something is to be masked. */
+static void normalise_bulk(struct bulk *bulk, size_t size, enum escape_state *state)
+{
+    const struct kndl_redact_stream *stream = bulk->stream;
+    struct kndl_redact_set *set = stream->set;
+    const struct held *last = stream->held + stream->count - 1;
+    enum escape_state before = *state;
+
+    bulk->block.is_whole = stream->missing == 0 && (stream->count == 0 || last->byte < 0x80) &&
+                           (stream->count == 0 || last->kind == HELD_TEXT);
+    set->normalise(&bulk->block, bulk->raw, size, state);
+
+    size_t end = scan_payloads(set, &bulk->block, bulk->raw);
+    if (end == bulk->block.raw_size)
+        return;
+    *state = before;
+    set->normalise(&bulk->block, bulk->raw, end, state);
+}
+
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out)
 {
     struct bulk bulk __attribute__((uninitialized));
     enum escape_state state = stream->escape;
+    bool in_string = state == ESCAPE_STRING;
 
     if (!can_take(stream))
         return 0;
     bulk.stream = stream;
+    bulk.kind = in_string ? HELD_PAYLOAD : HELD_TEXT;
+    bulk.known = in_string ? &stream->payload_known : &stream->text_known;
     bulk.raw = piece.data;
     bulk.out = out;
     pack_few(&bulk);
     begin_out(&bulk, piece.size);
-    stream->set->normalise(&bulk.block, piece.data, piece.size, &state);
+    normalise_bulk(&bulk, piece.size, &state);
     if (bulk.block.raw_size == 0) {
         end_out(&bulk);
         return 0;

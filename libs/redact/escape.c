@@ -25,16 +25,13 @@ static enum escape_class step_ground(enum escape_state *state, uint8_t byte)
 /* The byte after ESC, or the letter that a C1 control stands for. */
 static enum escape_class step_esc(enum escape_state *state, uint8_t byte)
 {
+    if (escape_begins_string(byte)) {
+        *state = ESCAPE_STRING;
+        return ESCAPE_SKIP;
+    }
     switch (byte) {
     case '[':
         *state = ESCAPE_CSI;
-        return ESCAPE_SKIP;
-    case ']':
-    case 'P':
-    case 'X':
-    case '^':
-    case '_':
-        *state = ESCAPE_STRING;
         return ESCAPE_SKIP;
     case ESC:
         *state = ESCAPE_ESC;

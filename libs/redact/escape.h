@@ -36,6 +36,18 @@ enum escape_class {
 enum escape_class escape_step(enum escape_state *state, uint8_t byte,
                               enum escape_class *ret_waited);
 
+/* What ESC and this byte begin is a string. */
+static inline int escape_begins_string(uint8_t byte)
+{
+    return byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_';
+}
+
+/* BEL, CAN, SUB, and ESC, which begins another sequence. */
+static inline int escape_ends_string(uint8_t byte)
+{
+    return byte == 0x07 || byte == 0x18 || byte == 0x1a || byte == 0x1b;
+}
+
 /* Is this state inside a string, whose text is still open? */
 static inline int escape_in_string(enum escape_state state)
 {

@@ -31,6 +31,7 @@ enum carried {
     CARRIED_NOTHING = 0,
     CARRIED_PARAMETERS = 1, /* inside a sequence's parameters, which go on at bit 0 */
     CARRIED_BRACKET = 2,    /* ESC was the last byte, `[` is the next: they begin at bit 1 */
+    CARRIED_STRING = 4,     /* inside a string, whose payload is the text */
 };
 
 static inline int lowest_bit(uint64_t bits)
@@ -55,8 +56,16 @@ struct normalising {
     size_t size;
     uint64_t carried;        /* enum carried */
     enum escape_state state; /* after the last byte */
-    size_t cut;              /* before something rare; else `size` */
+    size_t cut;              /* before something that is not taken; else `size` */
+    size_t behind;           /* the last sequence that sequence.c took, which is no text */
 };
+
+/* sequence.c: of the sequences that are no CSI and begin at these bits of the word at `at`, takes
+ * those that it can and cuts before the others. Returns what of the text is not theirs. */
+uint64_t skip_sequences(struct normalising *n, size_t at, uint64_t begins, uint64_t text);
+
+/* sequence.c: the same where its ESC was the last byte before; false if it can't be taken. */
+bool skip_first_sequence(struct normalising *n);
 
 /* Cuts before the sequence that is broken at the lowest of these bits. */
 static __attribute__((noinline, cold)) void cut_broken(struct normalising *n, size_t at,
@@ -72,17 +81,27 @@ static __attribute__((noinline, cold)) void cut_broken(struct normalising *n, si
 }
 
 static __attribute__((noinline, cold)) void cut_word(struct normalising *n, size_t at,
-                                                     uint64_t broken, uint64_t rare, uint64_t c2)
+                                                     uint64_t broken, uint64_t c2)
 {
     if (broken != 0)
         cut_broken(n, at, broken);
-    if (rare != 0 && at + (size_t)lowest_bit(rare) < n->cut)
-        n->cut = at + (size_t)lowest_bit(rare);
     if (c2 != 0) {
         size_t c1 = find_c1(n->raw, n->size, at, c2);
         if (c1 < n->cut)
             n->cut = c1;
     }
+}
+
+/* Of the text of a word, what is in no rare sequence. */
+static inline __attribute__((always_inline)) uint64_t text_apart(struct normalising *n, size_t at,
+                                                                 uint64_t text, uint64_t rare,
+                                                                 uint64_t broken, uint64_t c2)
+{
+    if (__builtin_expect(n->behind > at, 0))
+        text &= n->behind - at < 64 ? ~UINT64_C(0) << (n->behind - at) : 0;
+    if (__builtin_expect((broken | c2) != 0, 0))
+        cut_word(n, at, broken, c2);
+    return __builtin_expect(rare != 0, 0) ? skip_sequences(n, at, rare, text) : text;
 }
 
 /* Which bytes of a word are text that has another word behind it. No branch but for what is rare:
@@ -101,9 +120,8 @@ keep_of_inner_word(struct normalising *n, size_t at, const struct word_classes *
     uint64_t broken = ends & ~in->final;
 
     n->carried = over | (sequences >> 62 & 1) | (sequences >> 63) << 1;
-    if (__builtin_expect((rare | broken | word->c2) != 0, 0))
-        cut_word(n, at, broken, rare, word->c2);
-    return ~(word->control | ((ends << 1) - (sequences | begun)));
+    return text_apart(n, at, ~(word->control | ((ends << 1) - (sequences | begun))), rare, broken,
+                      word->c2);
 }
 
 /* The last word of a block: where its text ends, a sequence may be cut. */
@@ -146,15 +164,31 @@ keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *w
     uint64_t c2 = word->c2 & valid;
 
     n->state = last.state;
-    if (__builtin_expect((last.rare | last.broken | c2) != 0, 0))
-        cut_word(n, at, last.broken, last.rare, c2);
-    return last.keep;
+    return text_apart(n, at, last.keep, last.rare, last.broken, c2);
+}
+
+/* Inside a string: cuts before it ends. */
+static inline uint64_t keep_of_payload(struct normalising *n, size_t at,
+                                       const struct word_classes *word, uint64_t valid)
+{
+    for (uint64_t left = word->control & valid; left != 0; left &= left - 1) {
+        size_t place = at + (size_t)lowest_bit(left);
+        if (escape_ends_string(n->raw[place])) {
+            n->cut = place;
+            break;
+        }
+    }
+    if ((word->c2 & valid) != 0)
+        cut_word(n, at, 0, word->c2 & valid);
+    return valid & ~word->control;
 }
 
 static inline __attribute__((always_inline)) uint64_t
 keep_of_word(struct normalising *n, size_t at, const struct word_classes *word,
              const struct sequence_classes *in, uint64_t valid)
 {
+    if (__builtin_expect(n->carried == CARRIED_STRING, 0))
+        return keep_of_payload(n, at, word, valid);
     return at + 64 < n->size ? keep_of_inner_word(n, at, word, in)
                              : keep_of_last_word(n, at, word, in, valid);
 }
@@ -169,14 +203,19 @@ static inline int begin_normalising(struct normalising *n, struct block *block, 
     block->raw_size = 0;
     block->text_size = 0;
     block->sign_count = 0;
+    block->payload_count = 0;
     block->copied = 0;
     memset(block->text - 8, 0, 8);
-    if (size == 0 || (state == ESCAPE_ESC && raw[0] != '['))
+    if (size == 0)
         return 0;
-    if (state == ESCAPE_ESC)
-        n->carried = CARRIED_BRACKET;
+    if (state == ESCAPE_ESC || state == ESCAPE_STRING_ESC) {
+        n->carried = raw[0] == '[' ? CARRIED_BRACKET : CARRIED_NOTHING;
+        return raw[0] == '[' || skip_first_sequence(n);
+    }
     if (state == ESCAPE_CSI)
         n->carried = CARRIED_PARAMETERS;
+    if (state == ESCAPE_STRING)
+        n->carried = CARRIED_STRING;
     return 1;
 }
 
@@ -218,6 +257,8 @@ static inline void end_normalising(struct normalising *n, size_t text_size,
 {
     n->block->text_size = text_size;
     n->block->raw_size = n->cut;
+    if (*state == ESCAPE_STRING)
+        return;
     if (n->cut == n->size)
         *state = n->state;
     else if (n->cut > 0)
@@ -266,7 +307,7 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
         BYTES bytes = LOAD(raw + at, valid, copy);                                                 \
         struct word_classes word = CLASSIFY(bytes);                                                \
         uint64_t keep = valid & ~word.control;                                                     \
-        if (__builtin_expect((word.escape | word.c2 | n.carried) != 0, 0)) {                       \
+        if (__builtin_expect((word.escape | word.c2 | n.carried) != 0 || n.behind > at, 0)) {      \
             struct sequence_classes in = FIND_SEQUENCES(bytes);                                    \
             keep = keep_of_word(&n, at, &word, &in, valid);                                        \
         }                                                                                          \

@@ -71,6 +71,10 @@ static inline size_t scan_begun(const struct kndl_redact_set *set, uint32_t last
     return begun;
 }
 
+/* Where in the raw block the first string begins whose text is not to be passed over; raw_size if
+ * there is none. */
+size_t scan_payloads(struct kndl_redact_set *set, const struct block *block, const uint8_t *raw);
+
 /* As scan_text(), by the filters; 128 bytes behind the text may be read. */
 void scan_long_text(struct scan *scan);
 

@@ -341,6 +341,13 @@ static void settle(struct kndl_redact_stream *stream, enum ending ending, struct
     stream_forget(stream, text.where[text.scan.alive], payload_alive);
 }
 
+/* Is it likely that bulk_take() goes on from here? */
+static bool is_taken_at_once(const struct kndl_redact_stream *stream)
+{
+    return stream->escape == ESCAPE_GROUND || stream->escape == ESCAPE_STRING ||
+           stream->escape == ESCAPE_STRING_ESC;
+}
+
 /* Byte by byte, through something rare: at least `least` bytes, and to its end. */
 static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice piece, size_t least,
                         struct kndl_buf *out)
@@ -351,7 +358,7 @@ static size_t take_rare(struct kndl_redact_stream *stream, struct kndl_slice pie
     if (least < stream->count / 2)
         least = stream->count / 2; /* a scan costs as much as is held */
 
-    while (taken < most && (taken < least || stream->escape != ESCAPE_GROUND)) {
+    while (taken < most && (taken < least || !is_taken_at_once(stream))) {
         if (stream->count == stream->capacity)
             stream_reserve(stream, 1);
         if (stream->escape == ESCAPE_STRING && piece.data[taken] >= 0x20 &&
@@ -385,8 +392,6 @@ void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece
         size_t taken = take_at_once(stream, piece, out);
         if (taken > RARE_APART_BYTES && least > 1)
             least /= 2;
-        if (taken == 0)
-            taken = bulk_take_string(stream, piece, out);
         if (taken == 0) {
             taken = take_rare(stream, piece, least, out);
             least = least < RARE_BYTES_MAX ? least * 2 : least;
@@ -403,7 +408,8 @@ int64_t kndl_redact_deadline(const struct kndl_redact_stream *stream)
     if (!stream->waits || stream->sent == stream->count)
         return INT64_MAX;
     for (size_t i = stream->sent; i < stream->count && characters < SHORT_CHARACTERS; i++)
-        characters += stream->held[i].kind != HELD_SKIP && (stream->held[i].byte & 0xc0) != 0x80;
+        characters += stream->held[i].kind != HELD_SKIP && stream->held[i].kind != HELD_PAST &&
+                      (stream->held[i].byte & 0xc0) != 0x80;
     came = stream->now_us - (uint32_t)((uint32_t)stream->now_us - stream->held[stream->sent].at_us);
     return came + (characters < SHORT_CHARACTERS ? SHORT_WAIT_US : LONG_WAIT_US);
 }

@@ -88,12 +88,7 @@ void stream_forget(struct kndl_redact_stream *stream, size_t text, size_t payloa
 void stream_remember(struct kndl_redact_stream *stream, const uint8_t *text, size_t size);
 
 /*
- * bulk.c: takes as much of a piece as is common (text, control characters, colours) at once, with
+ * bulk.c: takes as much of a piece as is common (see normalise.h) at once, with
  * the same outcome as byte by byte. Returns the bytes taken; 0 where something rare comes first.
  */
 size_t bulk_take(struct kndl_redact_stream *stream, struct kndl_slice piece, struct kndl_buf *out);
-
-/* bulk_string.c: the same for a whole string (a title, a link) in which there is nothing to mask,
- * while nothing is held. */
-size_t bulk_take_string(struct kndl_redact_stream *stream, struct kndl_slice piece,
-                        struct kndl_buf *out);

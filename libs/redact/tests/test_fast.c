@@ -97,6 +97,12 @@ static void add_noise(struct kndl_buf *text)
         "\033]",
         "12345678",
         "..........................",
+        "\0337",
+        "\033]\033\\",
+        "\033]0;\xe2\x9c\x93 t\007",
+        "\033P\tx\030",
+        "\xe2\x9c",
+        "\x93",
     };
 
     for (uint32_t left = below(12); left > 0; left--)
