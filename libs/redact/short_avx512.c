@@ -29,7 +29,7 @@ struct short_text {
     __m512i raw;
     size_t raw_size;
     uint64_t keep;           /* a bit for each raw byte: it is text */
-    uint64_t signs;          /* the same: a lane may begin there */
+    uint64_t signs;          /* a bit for each byte of text: a lane may begin there */
     enum escape_state state; /* behind it */
     bool is_rare;            /* escape.h has to read it */
     __m512i bytes;
@@ -83,6 +83,24 @@ AVX512 struct short_head read_head(const struct kndl_redact_stream *stream)
     };
 }
 
+/* Of a text, a bit for each sign that an escape's letter follows; two digits, if it is a percent
+ * sign. What follows at the text's end isn't known. */
+AVX512 uint64_t find_signs(const struct word_classes *word, __m512i raw, uint64_t keep,
+                           unsigned size)
+{
+    __m512i found = classes_of(raw);
+    uint64_t signs = _pext_u64(word->signs, keep);
+    uint64_t percents = _pext_u64(have(found, PARAMETER), keep);
+    uint64_t letters = _pext_u64(word->letters, keep);
+    uint64_t digits = _pext_u64(have(found, DIGIT), keep);
+    uint64_t behind = ~_bzhi_u64(~UINT64_C(0), size);
+
+    letters = (letters | behind) >> 1 | UINT64_C(1) << 63;
+    digits = (digits | behind) >> 1 | UINT64_C(1) << 63;
+    digits &= digits >> 1 | UINT64_C(1) << 63;
+    return signs & ((letters & ~percents) | (digits & percents));
+}
+
 AVX512 struct short_text read_text(struct kndl_slice piece, enum escape_state state)
 {
     uint64_t valid = _bzhi_u64(~UINT64_C(0), (unsigned)piece.size);
@@ -101,9 +119,9 @@ AVX512 struct short_text read_text(struct kndl_slice piece, enum escape_state st
         text.state = last.state;
         text.is_rare = (last.rare | last.broken | word.c2) != 0;
     }
-    text.signs = signs_of_word(&word, text.keep);
     text.bytes = _mm512_maskz_compress_epi8(text.keep, raw);
     text.size = (size_t)__builtin_popcountll(text.keep);
+    text.signs = find_signs(&word, raw, text.keep, (unsigned)text.size);
     return text;
 }
 
@@ -167,35 +185,64 @@ AVX512 bool may_have_form(const struct filters *filters, const struct short_head
     return ((found & LONG) | ((found & LAST) & (found << 1 | begins * LAST))) != 0;
 }
 
-/* Scans the text in memory, as that of a longer piece; `all` of it or only its signs. */
-TARGET static __attribute__((noinline)) struct short_end
-scan_in_memory(struct kndl_redact_set *set, struct short_head head, struct short_text text,
-               struct short_end end, bool all)
-{
-    uint8_t memory[2 * WORD_BYTES + BLOCK_SLACK_BYTES] __attribute__((uninitialized));
-    uint64_t mask[MASK_WORDS(2 * WORD_BYTES)] __attribute__((uninitialized));
-    uint16_t signs[WORD_BYTES] __attribute__((uninitialized));
-    uint32_t kept[SIGNS_AT_ONCE + SIFT_SLACK] __attribute__((uninitialized));
-    uint8_t *own = memory + WORD_BYTES;
-    uint64_t is_held = ~(~UINT64_C(0) >> head.text_size);
-    size_t sign_count = store_places(_pext_u64(text.signs, text.keep), 0, signs);
+/* Memory for a text, with a word before it whose end is held text; secret. */
+struct spilled {
+    uint8_t bytes[2 * WORD_BYTES + BLOCK_SLACK_BYTES];
+};
 
-    _mm512_storeu_si512(memory, _mm512_maskz_mov_epi8(is_held, head.before));
-    _mm512_storeu_si512(own, text.bytes);
-    if (all || set->sift(&set->filters, own, text.size, signs, sign_count, kept) > 0) {
-        struct scan scan = {.set = set,
-                            .text = own - head.text_size,
-                            .mask = mask,
-                            .size = head.text_size + text.size,
-                            .known = SIZE_MAX};
-        scan_block(&scan, signs, sign_count, head.text_size);
-        end.is_rare =
-            scan.found || scan.alive <= head.text_size || scan.text[scan.hold - 1] >= 0x80;
-        end.alive = scan.alive - head.text_size;
-        end.hold = scan.hold - head.text_size;
-    }
-    explicit_bzero(memory, 2 * WORD_BYTES);
-    return end;
+/* Returns where the text is. */
+AVX512 const uint8_t *spill(struct spilled *spilled, __m512i before, size_t held, __m512i text)
+{
+    uint64_t is_held = ~(~UINT64_C(0) >> held);
+
+    _mm512_storeu_si512(spilled->bytes, _mm512_maskz_mov_epi8(is_held, before));
+    _mm512_storeu_si512(spilled->bytes + WORD_BYTES, text);
+    return spilled->bytes + WORD_BYTES;
+}
+
+AVX512 void wipe(struct spilled *spilled)
+{
+    _mm512_storeu_si512(spilled->bytes, _mm512_setzero_si512());
+    _mm512_storeu_si512(spilled->bytes + WORD_BYTES, _mm512_setzero_si512());
+    __asm__ volatile("" : : "r"(spilled) : "memory");
+}
+
+/* Is there a sign among these that may matter? */
+TARGET static __attribute__((noinline)) bool signs_matter(const struct kndl_redact_set *set,
+                                                          __m512i before, size_t held, __m512i text,
+                                                          size_t size, uint64_t signs)
+{
+    struct spilled spilled __attribute__((uninitialized));
+    uint16_t places[WORD_BYTES] __attribute__((uninitialized));
+    uint32_t kept[WORD_BYTES + SIFT_SLACK] __attribute__((uninitialized));
+    size_t count = store_places(signs, 0, places);
+
+    const uint8_t *own = spill(&spilled, before, held, text);
+    bool matter = set->sift(&set->filters, own, size, places, count, kept) > 0;
+    wipe(&spilled);
+    return matter;
+}
+
+/* Scans the text in memory, as that of a longer piece. */
+TARGET static __attribute__((noinline)) struct short_end scan_in_memory(struct kndl_redact_set *set,
+                                                                        __m512i before, size_t held,
+                                                                        __m512i text, size_t size,
+                                                                        uint64_t signs)
+{
+    struct spilled spilled __attribute__((uninitialized));
+    uint64_t mask[MASK_WORDS(2 * WORD_BYTES)] __attribute__((uninitialized));
+    uint16_t places[WORD_BYTES] __attribute__((uninitialized));
+    struct scan scan = {.set = set,
+                        .text = spill(&spilled, before, held, text) - held,
+                        .mask = mask,
+                        .size = held + size,
+                        .known = SIZE_MAX};
+
+    scan_block(&scan, places, store_places(signs, 0, places), held);
+    bool is_rare = scan.found || scan.alive <= held || scan.text[scan.hold - 1] >= 0x80;
+    wipe(&spilled);
+    return (struct short_end){
+        .alive = scan.alive - held, .hold = scan.hold - held, .is_rare = is_rare};
 }
 
 /* Finds what may still begin something. The text has four bytes at least. Forms that are not long
@@ -211,8 +258,12 @@ AVX512 struct short_end scan_short(struct kndl_redact_set *set, const struct sho
                             .hold = text->size - begun,
                             .is_rare = (last << 8 * begun & UINT32_C(1) << 31) != 0};
 
-    if (__builtin_expect(all || text->signs != 0, 0))
-        return scan_in_memory(set, *head, *text, end, all);
+    if (text->signs != 0 && !all)
+        all =
+            signs_matter(set, head->before, head->text_size, text->bytes, text->size, text->signs);
+    if (__builtin_expect(all, 0))
+        return scan_in_memory(set, head->before, head->text_size, text->bytes, text->size,
+                              text->signs);
     return end;
 }
 

@@ -11,7 +11,16 @@
 #define AVX512 TARGET static inline __attribute__((always_inline))
 
 /* What is asked of a byte, as bits. */
-enum { CONTROL = 1, SIGN = 2, ESC = 4, BRACKET = 8, PARAMETER = 16, FINAL = 32, LETTER = 64 };
+enum {
+    CONTROL = 1,
+    SIGN = 2,
+    ESC = 4,
+    BRACKET = 8,
+    PARAMETER = 16, /* a percent sign is one, a backslash none */
+    FINAL = 32,
+    LETTER = 64,
+    DIGIT = 128 /* a hexadecimal one */
+};
 
 /* Of the ASCII characters, in rows of sixteen. */
 static const uint8_t classes[128] __attribute__((aligned(64))) = {
@@ -19,10 +28,10 @@ static const uint8_t classes[128] __attribute__((aligned(64))) = {
     1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1,
     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 1, 1, 1,
     16, 16, 80, 16, 16, 18, 16, 16, 16, 16, 16, 16, 16, 16, 16, 80,
-    80, 80, 80, 80, 80, 80, 80, 80, 80, 80, 16, 16, 16, 16, 16, 16,
-    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32,
+    208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 16, 16, 16, 16, 16, 16,
+    32, 224, 224, 224, 224, 224, 224, 32, 32, 32, 32, 32, 32, 32, 32, 32,
     32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 40, 98, 32, 32, 32,
-    32, 96, 96, 96, 96, 96, 96, 32, 32, 32, 32, 32, 32, 32, 96, 32,
+    32, 224, 224, 224, 224, 224, 224, 32, 32, 32, 32, 32, 32, 32, 96, 32,
     32, 32, 96, 32, 96, 96, 32, 32, 32, 32, 32, 32, 32, 32, 32, 1,
     /* clang-format on */
 };
