@@ -51,7 +51,7 @@ static struct session *find(struct taken *taken, const char *session_id)
     struct kndl_error err;
 
     if (session == NULL) {
-        kndl_fail(&err, KNDL_ABORTED, "session %.64s has no run here", session_id);
+        kndl_fail(&err, KNDL_ABORTED, "Session %.64s has no run here", session_id);
         answer(taken, &err);
     }
     return session;
@@ -105,6 +105,18 @@ static void give_answer(struct taken *taken)
         session_give_answer(session, request, done, taken);
 }
 
+static void renew_git_token(struct taken *taken)
+{
+    const RV1(RenewGitTokenRequest) *request = (const void *)taken->command->request;
+    struct session *session = find(taken, request->session_id);
+    struct kndl_error err = {0};
+
+    if (session == NULL)
+        return;
+    (void)session_renew_git(session, request->run, &err);
+    answer(taken, &err);
+}
+
 static void purge_session(struct taken *taken)
 {
     const RV1(PurgeSessionRequest) *request = (const void *)taken->command->request;
@@ -118,8 +130,10 @@ static void carry_out(void *data)
         const char *method;
         void (*carry_out)(struct taken *taken);
     } commands[] = {
-        {"StartRun", start_run}, {"StopRun", stop_run},       {"HandPrompt", hand_prompt},
-        {"StopTurn", stop_turn}, {"GiveAnswer", give_answer}, {"PurgeSession", purge_session},
+        {"StartRun", start_run},         {"StopRun", stop_run},
+        {"HandPrompt", hand_prompt},     {"StopTurn", stop_turn},
+        {"GiveAnswer", give_answer},     {"RenewGitToken", renew_git_token},
+        {"PurgeSession", purge_session},
     };
     struct taken *taken = data;
     struct kndl_error err;

@@ -39,6 +39,9 @@ void session_stop_unwanted(struct session *session);
 void session_hand_prompt(struct session *session,
                          const Kndl__Runner__V1__HandPromptRequest *request, session_fn fn,
                          void *data);
+/* The git token of its Sandbox is asked for anew, if there was one. ABORTED: another run is here.
+ */
+int session_renew_git(struct session *session, int64_t run, struct kndl_error *err);
 void session_give_answer(struct session *session,
                          const Kndl__Runner__V1__GiveAnswerRequest *request, session_fn fn,
                          void *data);

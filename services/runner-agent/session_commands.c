@@ -159,6 +159,14 @@ int session_stop(struct session *session, int64_t run, struct kndl_error *err)
     return 0;
 }
 
+int session_renew_git(struct session *session, int64_t run, struct kndl_error *err)
+{
+    if (check_run(session, run, err) < 0)
+        return -1;
+    session_ask_git_again(session);
+    return 0;
+}
+
 void session_stop_unwanted(struct session *session)
 {
     session_end_run(session, KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_COMMANDED,

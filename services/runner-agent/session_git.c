@@ -1,6 +1,7 @@
 /*
  * The Sandbox's git token: asked for when the Sandbox runs, again every 45 minutes, since one lasts
- * an hour, and every 5 minutes while there is none. A Session starts and goes on without.
+ * an hour, at once when the Hub says so, and every 5 minutes while there is none. A Session starts
+ * and goes on without.
  */
 
 #include <stdlib.h>
@@ -21,9 +22,17 @@ enum {
 
 static void ask(void *data);
 
+static bool has_sandbox(const struct session *session)
+{
+    return session->phase == SESSION_STARTING || session->phase == SESSION_RUNNING;
+}
+
 static void again_in(struct session *session, int64_t ms)
 {
-    if (session->phase != SESSION_STARTING && session->phase != SESSION_RUNNING)
+    session->is_asking_git = false;
+    if (session->asks_git_again)
+        ms = 0;
+    if (!has_sandbox(session))
         return;
     if (session->git_timer == NULL)
         session->git_timer = kndl_timer_new(session->runner->loop, ask, session);
@@ -102,8 +111,10 @@ static void minted(struct session *session, const char *note, const struct kndl_
     const SV1(MintGitTokenResponse) *answer = (const void *)response;
 
     (void)note;
-    if (session->phase != SESSION_STARTING && session->phase != SESSION_RUNNING)
+    if (!has_sandbox(session)) {
+        session->is_asking_git = false;
         return;
+    }
     if (response == NULL) {
         go_without(session, err->message);
         return;
@@ -124,8 +135,10 @@ static void ask(void *data)
         .timeout_ms = ASK_MS,
     };
 
-    if (session->phase != SESSION_STARTING && session->phase != SESSION_RUNNING)
+    if (session->is_asking_git || !has_sandbox(session))
         return;
+    session->is_asking_git = true;
+    session->asks_git_again = false;
     request.session_id = session->id;
     request.use = KNDL__SESSIONS__V1__MINT_GIT_TOKEN_REQUEST__USE__USE_SANDBOX;
     session_ask(session, &question, minted, "");
@@ -134,4 +147,13 @@ static void ask(void *data)
 void session_keep_git(struct session *session)
 {
     ask(session);
+}
+
+void session_ask_git_again(struct session *session)
+{
+    /* Before the first is asked for there is nothing to renew; one on its way may be the older. */
+    if (session->is_asking_git)
+        session->asks_git_again = true;
+    else if (session->git_timer != NULL)
+        ask(session);
 }

@@ -85,6 +85,8 @@ struct session {
     char pane[16];            /* "%1" */
     struct kndl_timer *timer; /* of the step or of the end, one at a time */
     struct kndl_timer *git_timer;
+    bool is_asking_git;  /* for a token, or writing it */
+    bool asks_git_again; /* since it may be of the Repo's older owner */
     bool is_without_git; /* said in the log */
     unsigned tries;
     struct workspace_work *clone; /* that runs: an end cancels it and waits */
@@ -200,6 +202,8 @@ void session_spool_unfinished(struct session *session);
 
 /* The Sandbox runs: from here on it has a git token where there is one to be had (GI-02). */
 void session_keep_git(struct session *session);
+/* Its Repo changed: what the Sandbox has may not work any more. */
+void session_ask_git_again(struct session *session);
 
 /* --- session_waits.c */
 

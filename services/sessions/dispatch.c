@@ -18,9 +18,10 @@
 enum { DELIVERIES_PER_RUN = 256, ASSIGN_STARTING = 2 };
 
 static const char *const names[] = {
-    [DELIVER_START] = "StartRun",     [DELIVER_STOP_RUN] = "StopRun",
-    [DELIVER_STOP_TURN] = "StopTurn", [DELIVER_ANSWER] = "GiveAnswer",
-    [DELIVER_PROMPT] = "HandPrompt",  [DELIVER_ASSIGNMENT] = "PutAssignment",
+    [DELIVER_START] = "StartRun",           [DELIVER_STOP_RUN] = "StopRun",
+    [DELIVER_STOP_TURN] = "StopTurn",       [DELIVER_ANSWER] = "GiveAnswer",
+    [DELIVER_RENEW_GIT] = "RenewGitToken",  [DELIVER_PROMPT] = "HandPrompt",
+    [DELIVER_ASSIGNMENT] = "PutAssignment",
 };
 
 static int put_assignment(struct kndl_call *call, const struct delivery *due, int64_t phase)

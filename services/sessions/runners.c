@@ -117,6 +117,23 @@ static int give_answer(struct runners *runners, struct kndl_call *call,
     return command(runners, call, "GiveAnswer", delivery, &req.base);
 }
 
+static int renew_git_token(struct runners *runners, struct kndl_call *call,
+                           const struct delivery *delivery)
+{
+    RUNNER(RenewGitTokenRequest) req = KNDL__RUNNER__V1__RENEW_GIT_TOKEN_REQUEST__INIT;
+
+    req.session_id = (char *)delivery->session_id;
+    req.run = delivery->run;
+    if (command(runners, call, "RenewGitToken", delivery, &req.base) == 0)
+        return 0;
+
+    /* An older Runner does not know it, and one without that run needs no token. */
+    if (call->err.code != KNDL_UNIMPLEMENTED && call->err.code != KNDL_ABORTED)
+        return -1;
+    call->err = (struct kndl_error){0};
+    return 0;
+}
+
 int runners_command(struct runners *runners, struct kndl_call *call,
                     const struct delivery *delivery)
 {
@@ -129,6 +146,8 @@ int runners_command(struct runners *runners, struct kndl_call *call,
         return stop_turn(runners, call, delivery);
     case DELIVER_ANSWER:
         return give_answer(runners, call, delivery);
+    case DELIVER_RENEW_GIT:
+        return renew_git_token(runners, call, delivery);
     case DELIVER_PROMPT:
         return hand_prompt(runners, call, delivery);
     case DELIVER_ASSIGNMENT:

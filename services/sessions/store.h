@@ -454,10 +454,11 @@ int store_overdue_next(struct store *store, struct kndl_arena *arena, bool *ret_
 /* ---- what is due ---- */
 
 enum delivery_kind {
-    DELIVER_START = 1, /* the first four are the command rows' kinds */
+    DELIVER_START = 1, /* the first five are the command rows' kinds */
     DELIVER_STOP_RUN = 2,
     DELIVER_STOP_TURN = 3,
     DELIVER_ANSWER = 4,
+    DELIVER_RENEW_GIT = 5,
     DELIVER_PROMPT,
     DELIVER_ASSIGNMENT, /* to secrets, not to a Runner */
 };

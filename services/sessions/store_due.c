@@ -194,6 +194,7 @@ int store_settle_delivery(struct store *store, struct kndl_arena *arena,
     case DELIVER_STOP_RUN:
     case DELIVER_STOP_TURN:
     case DELIVER_ANSWER:
+    case DELIVER_RENEW_GIT:
         if (settle_command(store, arena, delivery, err) < 0)
             return -1;
         break;

@@ -48,11 +48,16 @@ static int follow(struct store *store, struct kndl_arena *arena, const char *ses
 
     if (edit_begin(store, arena, session_id, &edit, err) < 0)
         return -1;
+    bool is_renamed = strcmp(edit.session.repo_name, repo->name) != 0;
     edit.session.repo_name = repo->name;
     edit.session.repo_problem = repo->problem;
     bool is_up = life_is_awake(edit.session.state) || edit.session.state == LIFE(FROZEN);
     if (problem != NULL && is_up &&
         edit_put_to_sleep(&edit, problem->code, problem->reason, err) < 0)
+        return -1;
+    /* With another owner the token of its Sandbox is another installation's. */
+    if (problem == NULL && is_up && is_renamed &&
+        edit_command(&edit, DELIVER_RENEW_GIT, "", kndl_slice(NULL, 0), "", err) < 0)
         return -1;
     return edit_commit(&edit, changes, err);
 }

@@ -99,6 +99,30 @@ static void a_renamed_repo_has_its_new_name_in_its_sessions(void **state)
     assert_true(f.live.changes > 0); /* lists of Sessions show it */
     f.peers.repo_name = NULL;
     follow(&f);
+    (void)stage_deliver(f.stage, f.id);
+}
+
+/* It may have another owner, whose token for git is another installation's. */
+static void an_awake_sessions_runner_is_told_of_a_new_name_and_an_asleep_ones_is_not(void **state)
+{
+    struct fixture f;
+
+    set_up(&f, state);
+    follow(&f);
+    assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
+    f.peers.repo_name = "other/hi";
+    follow(&f);
+    const struct delivery *due = stage_claim(f.stage, f.id, DELIVER_RENEW_GIT);
+    assert_non_null(due);
+    assert_int_equal(due->run, 1);
+    assert_int_equal(store_settle_delivery(f.stage->store, f.stage->arena, due, &f.stage->err), 0);
+    follow(&f);
+    assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
+
+    stage_end(f.stage, "r1", f.id, 0, END_EXITED);
+    f.peers.repo_name = NULL;
+    follow(&f);
+    assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
 }
 
 /* AC-05 */
@@ -183,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renamed_repo_has_its_new_name_in_its_sessions),
+        cmocka_unit_test(an_awake_sessions_runner_is_told_of_a_new_name_and_an_asleep_ones_is_not),
         cmocka_unit_test(ac_05_a_session_whose_repo_is_gone_sleeps_and_is_read_only),
         cmocka_unit_test(ac_05_a_prompt_that_waited_does_not_wake_a_session_whose_app_is_suspended),
         cmocka_unit_test(a_session_that_slept_already_says_what_became_of_its_repo),
