@@ -5,15 +5,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "kndl/clock.h"
 #include "kndl/mem.h"
 
-enum { PATH_SIZE = 512, TEXT_SIZE = 4096 };
+enum { PATH_SIZE = 512, TEXT_SIZE = 4096, END_MS_MAX = 500 };
 
 static const char root[] = "/sys/fs/cgroup";
 static const char *const controllers[] = {"memory",  "cpu",     "cpuacct", "pids", "cpuset",
@@ -121,34 +125,53 @@ int cgroup_read(enum cgroup_version version, pid_t pid, struct cgroup_use *ret_u
 
 /* ----------------------------------------------------------------------------- removing */
 
-static void kill_members(const char *folder)
+/* Kills one and waits for its end, until then at most. A pidfd means that process or none. */
+static void end_member(pid_t pid, int64_t until_ms)
+{
+    KNDL_CLEANUP(kndl_close) int pidfd = pidfd_open(pid, 0);
+    int64_t left_ms = until_ms - kndl_clock_ms();
+
+    if (pidfd < 0 || pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
+        return; /* it is gone */
+    (void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, left_ms > 0 ? (int)left_ms : 0);
+}
+
+/* Those that the group has at this moment; false: it has none. */
+static bool end_members(const char *folder, int64_t until_ms)
 {
     char path[PATH_SIZE + 32], text[TEXT_SIZE];
     KNDL_CLEANUP(kndl_close) int all = -1;
     char *line, *rest = text;
+    bool found = false;
 
-    (void)snprintf(path, sizeof path, "%s/cgroup.kill", folder);
-    all = open(path, O_WRONLY | O_CLOEXEC);
-    if (all >= 0 && write(all, "1", 1) == 1)
-        return;
     (void)snprintf(path, sizeof path, "%s/cgroup.procs", folder);
     if (read_text(path, text) <= 0)
-        return;
+        return false;
+
+    /* Version 2 kills all at once, whatever they fork meanwhile. */
+    (void)snprintf(path, sizeof path, "%s/cgroup.kill", folder);
+    all = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t killed = all < 0 ? -1 : write(all, "1", 1);
+    (void)killed; /* each is killed by itself, too */
     while ((line = strsep(&rest, "\n")) != NULL) {
         long pid = strtol(line, NULL, 10);
 
         if (pid > 1)
-            (void)kill((pid_t)pid, SIGKILL);
+            end_member((pid_t)pid, until_ms);
+        found = found || pid > 1;
     }
+    return found;
 }
 
 static void remove_group(const char *folder)
 {
-    if (rmdir(folder) == 0 || errno != EBUSY)
-        return;
-    kill_members(folder);
-    for (int i = 0; i < 50 && rmdir(folder) < 0 && errno == EBUSY; i++)
-        (void)usleep(10 * 1000);
+    int64_t until_ms = kndl_clock_ms() + END_MS_MAX;
+
+    while (rmdir(folder) < 0 && errno == EBUSY && kndl_clock_ms() < until_ms)
+        if (!end_members(folder, until_ms)) {
+            (void)rmdir(folder); /* the last one has just left */
+            return;
+        }
 }
 
 void cgroup_remove(enum cgroup_version version, const char *name)

@@ -1,13 +1,12 @@
 /* Which keys are needed, and sealing anew under the current one. */
 
 #include <string.h>
-#include <unistd.h>
 
 #include "kndl/log.h"
 #include "kndl/mem.h"
 #include "store_parts.h"
 
-enum { STALE_MAX = 100, PASSES_MAX = 6, PAUSE_US = 100 * 1000 };
+enum { STALE_MAX = 100, PASSES_MAX = 6 };
 
 /* A row that holds a sealed value: by its table's key, and what its place is made of. */
 struct kept {
@@ -46,11 +45,12 @@ static struct kndl_place place_of_variable(const struct kept *kept, char owner[O
 static const struct table {
     const char *stale;
     const char *reseal;
+    const char *await;
     struct kndl_place (*place_of)(const struct kept *kept, char owner[OWNER_SIZE]);
 } tables[] = {
-    {"stale_tokens", "reseal_tokens", place_of_token},
-    {"stale_masks", "reseal_masks", place_of_mask},
-    {"stale_variables", "reseal_variables", place_of_variable},
+    {"stale_tokens", "reseal_tokens", "await_tokens", place_of_token},
+    {"stale_masks", "reseal_masks", "await_masks", place_of_mask},
+    {"stale_variables", "reseal_variables", "await_variables", place_of_variable},
 };
 
 int store_check_keys(struct store *store, struct kndl_error *err)
@@ -171,15 +171,33 @@ static int count_stale(struct store *store, int64_t *ret_count, struct kndl_erro
     return result;
 }
 
+/* Until whoever held a row at this moment has let go of it, seconds at most (KNDL_ABORTED). */
+static int await_holders(struct store *store, struct kndl_error *err)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+
+        if (kndl_tx_begin(store->db, &tx, err) < 0 ||
+            kndl_db_exec_params(store->db, tables[i].await, NULL, 0, NULL, NULL, err) < 0 ||
+            kndl_tx_commit(&tx, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int store_rotate(struct store *store, struct rotation *ret_rotation, struct kndl_error *err)
 {
     struct rotation rotation = {0};
-    useconds_t pause_us = PAUSE_US;
     int64_t stale;
 
-    for (int pass = 0; pass < PASSES_MAX; pass++, pause_us *= 2) {
-        if (pass > 0)
-            usleep(pause_us);
+    for (int pass = 0; pass < PASSES_MAX; pass++) {
+        struct kndl_error cause = {0};
+
+        if (pass > 0 && await_holders(store, &cause) < 0) {
+            if (cause.code == KNDL_ABORTED)
+                break; /* held too long: it is counted */
+            return kndl_fail(err, cause.code, "%s", cause.message);
+        }
         rotation.unreadable = 0;
         if (rotate_pass(store, &rotation, err) < 0 || count_stale(store, &stale, err) < 0)
             return -1;

@@ -28,6 +28,18 @@ SELECT id, name, version, sealed, coalesce(repo_id, 0), is_sensitive FROM variab
 WHERE substr(sealed, 2, 4) <> $1 AND (id, name, version) > ($2, $3, $4)
 ORDER BY id, name, version LIMIT 100 FOR UPDATE SKIP LOCKED;
 
+-- These wait until nobody holds a row of the table, each in a transaction of its own, which ends at
+-- once: for reading nobody waits meanwhile.
+
+-- name: await_tokens
+LOCK TABLE setup_token IN EXCLUSIVE MODE;
+
+-- name: await_masks
+LOCK TABLE mask IN EXCLUSIVE MODE;
+
+-- name: await_variables
+LOCK TABLE variable IN EXCLUSIVE MODE;
+
 -- And these: $1, $2, $3 the row as it was read, $4 the value sealed anew.
 
 -- name: reseal_tokens

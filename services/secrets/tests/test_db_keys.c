@@ -266,6 +266,56 @@ static void cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later(v
     kndl_arena_free(arena);
 }
 
+/* In a process of its own, which says by its exit status whether somebody still held one. */
+static pid_t rotate_meanwhile(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct kndl_error err = {0};
+        struct rotation rotation;
+        struct store *store;
+
+        _exit(store_open(&store, &err) < 0 || store_rotate(store, &rotation, &err) < 0 ||
+              rotation.in_use > 0);
+    }
+    return child;
+}
+
+/* CR-05 */
+static void cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run(void **unused)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    struct kndl_error err = {0};
+    struct kndl_rows rows;
+    struct kndl_db *db;
+    int64_t waiting = 0;
+    int status;
+    pid_t child;
+
+    (void)unused;
+    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
+    fake_keys(FAKE_KEY_7 FAKE_KEY_8);
+    {
+        KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+
+        assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
+        assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+        child = rotate_meanwhile();
+        while (waiting == 0) {
+            assert_int_equal(kndl_db_exec_params(db, "waiting", NULL, 0, arena, &rows, &err), 0);
+            waiting = kndl_row_i64(&rows, 0, 0);
+            assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+        }
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    fake_keys(FAKE_KEY_8 FAKE_KEY_7);
+    assert_int_equal(waitpid(rotate_meanwhile(), &status, 0) > 0 ? status : -1, 0);
+    kndl_db_close(db);
+    kndl_arena_free(arena);
+}
+
 /* CR-05 */
 static void cr_05_a_missing_key_is_said_at_the_start(void **unused)
 {
@@ -287,6 +337,7 @@ int main(void)
         cmocka_unit_test(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
         cmocka_unit_test(cr_05_the_command_says_how_many_and_what_cannot_be_read),
         cmocka_unit_test(cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later),
+        cmocka_unit_test(cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run),
         cmocka_unit_test(cr_05_a_missing_key_is_said_at_the_start),
     };
 
