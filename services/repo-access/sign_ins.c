@@ -87,8 +87,8 @@ int end_sign_in(struct kndl_call *call, const V1(EndSignInRequest) *req,
 
     (void)resp;
     if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
-        store_end_credential(repo_access->store, &asked, req->sign_in_id, call->arena, &call->err) <
-            0)
+        store_end_credentials(repo_access->store, &asked, req->sign_in_id, call->arena,
+                              &call->err) < 0)
         return -1;
     peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
     return 0;
@@ -102,7 +102,7 @@ int end_all_sign_ins(struct kndl_call *call, const V1(EndAllSignInsRequest) *req
 
     (void)resp;
     if (rpc_ask(call, req->request_id, &req->base, &asked) < 0 ||
-        store_end_credentials(repo_access->store, &asked, call->arena, &call->err) < 0)
+        store_end_credentials(repo_access->store, &asked, NULL, call->arena, &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "signed out everywhere", KNDL_STR("person", call->actor.id));
     peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);

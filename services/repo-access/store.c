@@ -279,34 +279,22 @@ int store_list_credentials(struct store *store, const char *person_id, int64_t n
     return 0;
 }
 
-int store_end_credential(struct store *store, const struct kndl_asked *asked, const char *id,
-                         struct kndl_arena *arena, struct kndl_error *err)
-{
-    KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    const struct kndl_done *done;
-
-    if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
-        return -1;
-    if (done == NULL &&
-        kndl_db_exec(store->db, "end_credential", NULL, NULL, err, kndl_db_text(id),
-                     kndl_db_text(asked->person_id), kndl_db_i64(asked->now_ms)) < 0)
-        return -1;
-    return kndl_tx_commit(&tx, err);
-}
-
-int store_end_credentials(struct store *store, const struct kndl_asked *asked,
+int store_end_credentials(struct store *store, const struct kndl_asked *asked, const char *id,
                           struct kndl_arena *arena, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
+    struct kndl_param person = kndl_db_text(asked->person_id);
+    struct kndl_param now = kndl_db_i64(asked->now_ms);
     const struct kndl_done *done;
+    int result = 0;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         kndl_done_keep(store->db, asked, "", arena, &done, err) < 0)
         return -1;
-    if (done == NULL &&
-        kndl_db_exec(store->db, "end_credentials", NULL, NULL, err, kndl_db_text(asked->person_id),
-                     kndl_db_i64(asked->now_ms)) < 0)
-        return -1;
-    return kndl_tx_commit(&tx, err);
+    if (done == NULL && id != NULL)
+        result = kndl_db_exec(store->db, "end_credential", NULL, NULL, err, kndl_db_text(id),
+                              person, now);
+    else if (done == NULL)
+        result = kndl_db_exec(store->db, "end_credentials", NULL, NULL, err, person, now);
+    return result < 0 ? -1 : kndl_tx_commit(&tx, err);
 }

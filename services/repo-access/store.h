@@ -141,10 +141,8 @@ int store_list_credentials(struct store *store, const char *person_id, int64_t n
                            struct kndl_arena *arena, struct sign_in **ret_sign_ins,
                            size_t *ret_count, struct kndl_error *err);
 
-/* Ends one of the asking person's by its id, or all of them; those of others stay. */
-int store_end_credential(struct store *store, const struct kndl_asked *asked, const char *id,
-                         struct kndl_arena *arena, struct kndl_error *err);
-int store_end_credentials(struct store *store, const struct kndl_asked *asked,
+/* Ends one of the asking person's by its id, or (NULL) all of them; those of others stay. */
+int store_end_credentials(struct store *store, const struct kndl_asked *asked, const char *id,
                           struct kndl_arena *arena, struct kndl_error *err);
 
 /*
