@@ -68,6 +68,15 @@ check_forbidden() {
   [ -z "$found" ] || complain 'getenv() is for libs/base/env.c alone:' "$found"
 }
 
+# The spec's words are capitalised wherever people read them. A name in a message (%s), or one of
+# these words before it, makes it the thing and not a part of an identifier.
+check_words() {
+  local thing='(session|runner|repo|sandbox|workspace|creator)s?' found
+  found=$(c_files | grep -v /tests/ |
+    xargs -r grep -nE "\"[^\"]*(\b$thing %|\b(a|this|its|of) $thing\b)[^\"]*\"" || true)
+  [ -z "$found" ] || complain 'capitalised where people read it (docs/style.md):' "$found"
+}
+
 check_shell() {
   local found
   found=$(git ls-files -co --exclude-standard -- '*.sh' dev .ci/run | xargs -r shellcheck -x -f gcc 2>&1 || true)
@@ -105,7 +114,7 @@ check_page() {
 dev_check() {
   local check
   cd "$KNDL_ROOT" || return 1
-  for check in format doors layers forbidden shell protos decisions staged page; do "check_$check"; done
+  for check in format doors layers forbidden words shell protos decisions staged page; do "check_$check"; done
   [ "$CHECK_FAILED" = 0 ] || return 1
   say 'all checks hold'
 }

@@ -262,7 +262,7 @@ const says = {
         const { case: kind, value } = await until('it is answered', () => channelOf(socket, channel));
         told.push(kind === 'view' ? 'view' : `${value.code}: ${value.message.replace(sessionId, 'X')}`);
       }
-      assert.equal(told[1], 'not_found: session X does not exist');
+      assert.equal(told[1], 'not_found: Session X does not exist');
       assert.equal(told[0], cell === 'A' ? 'view' : told[1], `${person.login} ${name}`);
       if (cell === 'A') assert.equal(channelOf(socket, channel - 1).value.view.session.isCreator, object.creator === person.login);
     }
@@ -309,7 +309,7 @@ test('faults 27: who loses access loses that channel alone, and cannot open it a
   await until('both are seen', () => [1, 2].every((channel) => channelOf(socket, channel)?.case === 'view'));
   await kndl.github.patch({ repos: { 3001: { collaborators: { linus: null } } } });
   const [closed] = await until('hello is closed', () => socket.all('closed').length > 0 && socket.all('closed'));
-  assert.deepEqual([closed.channel, closed.code, closed.message], [1, 'not_found', `session ${sessions.hello} does not exist`]);
+  assert.deepEqual([closed.channel, closed.code, closed.message], [1, 'not_found', `Session ${sessions.hello} does not exist`]);
   socket.say('open', { channel: 3, sessionId: sessions.hello, afterSeq: 0n });
   assert.equal((await until('it is refused', () => channelOf(socket, 3))).value.message, closed.message);
   const views = () => socket.all('view').filter(({ channel }) => channel === 2).length

@@ -59,8 +59,8 @@ struct kndl_slice kndl_call_content(struct kndl_call *call, const ProtobufCMessa
 int kndl_session_absent(const char *session_id, struct kndl_error *err)
 {
     if (!kndl_token_is_plain(session_id))
-        return kndl_fail(err, KNDL_NOT_FOUND, "this session does not exist");
-    return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+        return kndl_fail(err, KNDL_NOT_FOUND, "this Session does not exist");
+    return kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", session_id);
 }
 
 static int say_absent(enum kndl_about about, const ProtobufCMessage *request,

@@ -57,7 +57,7 @@ static void on_removal(const char *subject, struct kndl_slice data, void *user_d
     fact = kndl__sessions__v1__runner_removed__unpack(NULL, data.size, (const uint8_t *)data.data);
     if (fact == NULL)
         return;
-    kndl_log(KNDL_INFO, "a runner was removed", KNDL_STR("runner", fact->runner_id));
+    kndl_log(KNDL_INFO, "a Runner was removed", KNDL_STR("runner", fact->runner_id));
     sets_drop_runner(sets, fact->runner_id);
     kndl__sessions__v1__runner_removed__free_unpacked(fact, NULL);
 }

@@ -57,12 +57,12 @@ static int lock(struct box *box, struct kndl_error *err)
     box_path(box, "lock", path);
     box->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (box->lock < 0)
-        return kndl_fail(err, errno == ENOENT ? KNDL_NOT_FOUND : KNDL_INTERNAL, "sandbox %s: %s",
+        return kndl_fail(err, errno == ENOENT ? KNDL_NOT_FOUND : KNDL_INTERNAL, "Sandbox %s: %s",
                          box->name, strerror(errno));
     if (flock(box->lock, LOCK_EX) < 0 || fstat(box->lock, &about) < 0)
         return kndl_fail(err, KNDL_INTERNAL, "lock %s: %s", path, strerror(errno));
     if (about.st_nlink == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was removed", box->name);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Sandbox %s was removed", box->name);
     return 0;
 }
 
@@ -101,7 +101,7 @@ static int open_at(struct box *box, const char *name, enum box_how how, struct k
         (make_folder(path, 0711, err) < 0 || make_folder(box->dir, 0711, err) < 0))
         return -1;
     if (access(box->dir, F_OK) < 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s does not exist", name);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Sandbox %s does not exist", name);
     if (how != BOX_LOOK && lock(box, err) < 0)
         return -1;
     return read_spec(box, err);

@@ -75,7 +75,7 @@ int namespace_create_run(const char *const *args, struct kndl_error *err)
         box_open(&box, verb_arg(args, "name"), BOX_CREATE, err) < 0)
         return -1;
     if (box_read_pid(&box, "init.pid", &pidfd) > 0)
-        return kndl_fail(err, KNDL_ABORTED, "sandbox %s runs", box.name);
+        return kndl_fail(err, KNDL_ABORTED, "Sandbox %s runs", box.name);
     if (make_folders(&box, err) < 0 || write_spec(&box, args, err) < 0)
         return -1;
     verb_done(-1, NULL);

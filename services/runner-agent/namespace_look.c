@@ -28,7 +28,7 @@ static int find_init(const char *const *args, pid_t *ret_init, int *ret_pidfd,
 
     *ret_init = box_find_pid(name, "init.pid", ret_pidfd);
     if (*ret_init == 0)
-        return kndl_fail(err, KNDL_FAILED_PRECONDITION, "sandbox %s does not run", name);
+        return kndl_fail(err, KNDL_FAILED_PRECONDITION, "Sandbox %s does not run", name);
     return 0;
 }
 
@@ -40,7 +40,7 @@ static int find_relay_port(const char *const *args, uint64_t *ret_port, struct k
     if (box_open(&box, verb_arg(args, "name"), BOX_LOOK, err) < 0)
         return -1;
     if (box.args == NULL)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was never created", box.name);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Sandbox %s was never created", box.name);
     return verb_arg_u64(box.args, "relay_port", UINT16_MAX, ret_port, err);
 }
 

@@ -297,7 +297,7 @@ int namespace_start_run(const char *const *args, struct kndl_error *err)
     if (box_open(&box, verb_arg(args, "name"), BOX_EXISTING, err) < 0)
         return -1;
     if (box.spec == NULL)
-        return kndl_fail(err, KNDL_NOT_FOUND, "sandbox %s was never created", box.name);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Sandbox %s was never created", box.name);
     if (box_has(&box, "started") && box_read_pid(&box, "init.pid", &pidfd) > 0) {
         verb_done(-1, NULL);
         return 0;

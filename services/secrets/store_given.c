@@ -88,7 +88,7 @@ int store_find_session_repo(struct store *store, const char *session_id, struct 
     if (kndl_db_exec(store->db, "find_given_repo", arena, &rows, err, kndl_db_text(session_id)) < 0)
         return -1;
     if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "this session does not exist");
+        return kndl_fail(err, KNDL_NOT_FOUND, "this Session does not exist");
     *ret_repo_id = kndl_row_i64(&rows, 0, 0);
     *ret_has_variables = kndl_row_bool(&rows, 0, 1);
     return 0;

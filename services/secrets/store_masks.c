@@ -10,7 +10,7 @@ static const char setup_token_name[] = "setup_token";
 
 static int no_such_session(const char *session_id, struct kndl_error *err)
 {
-    return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+    return kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", session_id);
 }
 
 /* KNDL_NOT_FOUND: never assigned, or purged. */

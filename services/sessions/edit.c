@@ -7,7 +7,7 @@
 
 #include "kndl/permit.h"
 
-static const char absent[] = "session %s does not exist";
+static const char absent[] = "Session %s does not exist";
 
 static int load(struct edit *edit, const char *session_id, struct kndl_error *err)
 {
@@ -217,7 +217,7 @@ int edit_state(struct edit *edit, life_state state, const char *code, const char
         return 0;
     assert(life_can(session->state, state));
     if (!life_can(session->state, state))
-        return kndl_fail(err, KNDL_INTERNAL, "session %s is %s and cannot be %s", session->id,
+        return kndl_fail(err, KNDL_INTERNAL, "Session %s is %s and cannot be %s", session->id,
                          life_name(session->state), life_name(state));
 
     Kndl__Event__V1__Event *event = edit_new_event(edit);

@@ -12,18 +12,18 @@ static const struct {
     unsigned next;
 } states[LIFE_STATES] = {
     [LIFE(UNSPECIFIED)] = {"new", 0, TO(STARTING)},
-    [LIFE(STARTING)] = {"starting", 15 * 60 * 1000,
+    [LIFE(STARTING)] = {"Starting", 15 * 60 * 1000,
                         TO(ACTIVE) | TO(GOING_TO_SLEEP) | TO(ASLEEP) | TO(FROZEN) | TO(FAILED)},
-    [LIFE(ACTIVE)] = {"active", 0, TO(GOING_TO_SLEEP) | TO(ASLEEP) | TO(FROZEN) | TO(FAILED)},
-    [LIFE(GOING_TO_SLEEP)] = {"going to sleep", 60 * 1000, TO(ASLEEP) | TO(FROZEN)},
-    [LIFE(ASLEEP)] = {"asleep", 0, TO(WAKING) | TO(STARTING) | TO(FROZEN) | TO(ARCHIVED)},
-    [LIFE(WAKING)] = {"waking", 2 * 60 * 1000,
+    [LIFE(ACTIVE)] = {"Active", 0, TO(GOING_TO_SLEEP) | TO(ASLEEP) | TO(FROZEN) | TO(FAILED)},
+    [LIFE(GOING_TO_SLEEP)] = {"Going to sleep", 60 * 1000, TO(ASLEEP) | TO(FROZEN)},
+    [LIFE(ASLEEP)] = {"Asleep", 0, TO(WAKING) | TO(STARTING) | TO(FROZEN) | TO(ARCHIVED)},
+    [LIFE(WAKING)] = {"Waking", 2 * 60 * 1000,
                       TO(ACTIVE) | TO(GOING_TO_SLEEP) | TO(ASLEEP) | TO(FROZEN) | TO(FAILED)},
-    [LIFE(FROZEN)] = {"frozen", 0,
+    [LIFE(FROZEN)] = {"Frozen", 0,
                       TO(STARTING) | TO(ACTIVE) | TO(GOING_TO_SLEEP) | TO(ASLEEP) | TO(WAKING) |
                           TO(FAILED)},
-    [LIFE(FAILED)] = {"failed", 0, TO(STARTING) | TO(WAKING) | TO(ARCHIVED)},
-    [LIFE(ARCHIVED)] = {"archived", 0, TO(ASLEEP)},
+    [LIFE(FAILED)] = {"Failed", 0, TO(STARTING) | TO(WAKING) | TO(ARCHIVED)},
+    [LIFE(ARCHIVED)] = {"Archived", 0, TO(ASLEEP)},
 };
 
 bool life_can(life_state from, life_state to)

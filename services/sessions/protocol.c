@@ -23,7 +23,7 @@ int protocol_check(struct kndl_call *call, const char *runner_id, const struct s
                   : "Hub");
     (void)store_set_runner_problem(sessions->store, call->arena, runner_id, call->err.message,
                                    spoken->version, spoken->update_note, &ignored);
-    kndl_log(KNDL_WARNING, "a runner was turned away", KNDL_STR("runner", runner_id),
+    kndl_log(KNDL_WARNING, "a Runner was turned away", KNDL_STR("runner", runner_id),
              KNDL_STR("version", spoken->version), KNDL_STR("why", call->err.message));
     return -1;
 }

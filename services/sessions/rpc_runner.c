@@ -176,7 +176,7 @@ static int check_own(struct kndl_call *call, const char *session_id)
     if (store_read_session(sessions->store, call->arena, session_id, &session, &call->err) < 0)
         return -1;
     if (strcmp(session.runner_id, call->runner_id) != 0)
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "Session %s does not exist", session_id);
     return 0;
 }
 

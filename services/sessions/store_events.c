@@ -330,7 +330,7 @@ int store_append_events(struct store *store, struct kndl_arena *arena, const str
         edit_lock_run(&edit, batch->run, &found, &row, err) < 0)
         return -1;
     if (!found || strcmp(row.runner_id, batch->runner_id) != 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "run %lld of session %s does not exist",
+        return kndl_fail(err, KNDL_NOT_FOUND, "run %lld of Session %s does not exist",
                          (long long)batch->run, batch->session_id);
     if (!is_taken(batch, &row)) {
         *ret_expected_n = row.last_n + 1;

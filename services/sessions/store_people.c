@@ -23,14 +23,14 @@ static int find_prompt(struct edit *edit, const char *prompt_id,
 static int check_takes_prompts(const struct session *session, struct kndl_error *err)
 {
     if (session->state == LIFE(ARCHIVED))
-        return kndl_fail(err, KNDL_ABORTED, "session %s is archived: restore it first",
+        return kndl_fail(err, KNDL_ABORTED, "Session %s is Archived: restore it first",
                          session->id);
     if (session->state == LIFE(FAILED))
         return kndl_fail(err, KNDL_ABORTED,
-                         "session %s has failed: Retry (`kndl wake`) first, then send the prompt",
+                         "Session %s is Failed: Retry (`kndl wake`) first, then send the prompt",
                          session->id);
     if (session->repo_problem[0] != '\0')
-        return kndl_fail(err, KNDL_ABORTED, "session %s takes no prompts: %s", session->id,
+        return kndl_fail(err, KNDL_ABORTED, "Session %s takes no prompts: %s", session->id,
                          store_repo_refusal(session->repo_problem));
     if (session->queued_count >= QUEUE_COUNT_MAX)
         return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED,
@@ -162,7 +162,7 @@ int store_answer_question(struct store *store, struct kndl_arena *arena, const s
                          "question %s asks %lld things and %zu were answered", question_id,
                          (long long)kndl_row_i64(&rows, 0, 1), answer_count);
     if (edit.session.state != LIFE(ACTIVE) && edit.session.state != LIFE(FROZEN))
-        return kndl_fail(err, KNDL_ABORTED, "session %s is %s: nobody waits for an answer",
+        return kndl_fail(err, KNDL_ABORTED, "Session %s is %s: nobody waits for an answer",
                          asked->session_id, life_name(edit.session.state));
 
     if (edit_exec(&edit, "set_question", &rows, err, kndl_db_text(asked->session_id),
@@ -187,9 +187,9 @@ int store_stop_turn(struct store *store, struct kndl_arena *arena, const struct 
     if (repeat)
         return 0;
     if (!edit.session.turn_open)
-        return kndl_fail(err, KNDL_ABORTED, "no Turn of session %s runs", asked->session_id);
+        return kndl_fail(err, KNDL_ABORTED, "no Turn of Session %s runs", asked->session_id);
     if (turn_id[0] != '\0' && strcmp(turn_id, edit.session.turn_id) != 0)
-        return kndl_fail(err, KNDL_ABORTED, "turn %s does not run any more", turn_id);
+        return kndl_fail(err, KNDL_ABORTED, "Turn %s does not run any more", turn_id);
 
     *ret_turn_id = edit.session.turn_id;
     edit.session.queue_paused = true;
@@ -216,7 +216,7 @@ int store_sleep_session(struct store *store, struct kndl_arena *arena, const str
         return 0;
     if (edit.session.state != LIFE(ACTIVE))
         return kndl_fail(err, KNDL_ABORTED,
-                         "session %s is %s: only an active one can be put to sleep",
+                         "Session %s is %s: only one that is Active can be put to sleep",
                          asked->session_id, life_name(edit.session.state));
     if (edit_put_to_sleep(&edit, "asked", "Its Creator put it to sleep.", err) < 0 ||
         edit_keep_request(&edit, asked, "SleepSession", "", "", err) < 0 ||
@@ -244,18 +244,18 @@ int store_wake_session(struct store *store, struct kndl_arena *arena, const stru
         return kndl_fail(err, KNDL_ABORTED, NO_SETUP_TOKEN);
     if (edit.session.state != LIFE(ASLEEP) && edit.session.state != LIFE(FAILED))
         return kndl_fail(err, KNDL_ABORTED,
-                         "session %s is %s: only one that is asleep or has failed can be woken",
+                         "Session %s is %s: only one that is Asleep or Failed can be woken",
                          asked->session_id, life_name(edit.session.state));
     if (edit.session.repo_problem[0] != '\0')
-        return kndl_fail(err, KNDL_ABORTED, "session %s cannot be woken: %s", asked->session_id,
+        return kndl_fail(err, KNDL_ABORTED, "Session %s cannot be woken: %s", asked->session_id,
                          store_repo_refusal(edit.session.repo_problem));
     if (edit.session.runner_removed)
         return kndl_fail(err, KNDL_ABORTED,
-                         "the Runner %s of session %s was removed: begin a new Session",
+                         "the Runner %s of Session %s was removed: begin a new Session",
                          edit.session.runner_name, asked->session_id);
     if (edit.session.runner_away)
         return kndl_fail(err, KNDL_ABORTED,
-                         "the Runner %s of session %s is away: start it, then try again",
+                         "the Runner %s of Session %s is away: start it, then try again",
                          edit.session.runner_name, asked->session_id);
     if (edit_start_run(&edit, err) < 0 ||
         edit_state(&edit, edit.session.was_active ? LIFE(WAKING) : LIFE(STARTING), "asked",

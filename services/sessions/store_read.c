@@ -12,7 +12,7 @@ int store_read_session(struct store *store, struct kndl_arena *arena, const char
     if (kndl_db_exec(store->db, "read_session", arena, &rows, err, kndl_db_text(session_id)) < 0)
         return -1;
     if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", session_id);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", session_id);
     store_session_of(&rows, 0, ret_session);
     return 0;
 }
@@ -81,7 +81,7 @@ static int read_questions(struct store *store, struct kndl_arena *arena, const c
         kndl__sessions__v1__open_question__init(open);
         open->question = kndl__event__v1__question__unpack(&allocator, data.size, data.data);
         if (open->question == NULL)
-            return kndl_fail(err, KNDL_DATA_LOSS, "question %s of session %s cannot be read",
+            return kndl_fail(err, KNDL_DATA_LOSS, "question %s of Session %s cannot be read",
                              kndl_row_text(&rows, i, 0), session_id);
         open->subagent_id = (char *)kndl_row_text(&rows, i, 1);
         open->asked_at_ms = kndl_row_i64(&rows, i, 2);
@@ -167,7 +167,7 @@ int store_read_page(struct store *store, struct kndl_arena *arena, const char *s
 
         events[i] = kndl__event__v1__event__unpack(&allocator, data.size, data.data);
         if (events[i] == NULL)
-            return kndl_fail(err, KNDL_DATA_LOSS, "event %lld of session %s cannot be read",
+            return kndl_fail(err, KNDL_DATA_LOSS, "Event %lld of Session %s cannot be read",
                              (long long)kndl_row_i64(&rows, i, 0), session_id);
     }
     *ret_events = events;

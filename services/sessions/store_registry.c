@@ -7,7 +7,7 @@
 
 #define STATE(name) KNDL__SESSIONS__V1__RUNNER__STATE__STATE_##name
 
-static const char absent[] = "runner %s does not exist";
+static const char absent[] = "Runner %s does not exist";
 
 static Kndl__Sessions__V1__Runner *runner_of(const struct kndl_rows *rows, size_t row,
                                              struct kndl_arena *arena)

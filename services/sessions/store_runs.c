@@ -28,7 +28,7 @@ static int begin_report(struct store *store, struct kndl_arena *arena, const str
     if (edit_lock_run(edit, *ret_run, &found, ret_row, err) < 0)
         return -1;
     if (!found || strcmp(ret_row->runner_id, run->runner_id) != 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", run->session_id);
+        return kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", run->session_id);
     return 0;
 }
 
@@ -66,7 +66,7 @@ int store_report_running(struct store *store, struct kndl_arena *arena, const st
     if (begin_report(store, arena, run, &edit, &number, &row, err) < 0)
         return -1;
     if (number != edit.session.run || row.phase >= PHASE_ENDED)
-        return kndl_fail(err, KNDL_ABORTED, "run %lld of session %s is over", (long long)number,
+        return kndl_fail(err, KNDL_ABORTED, "run %lld of Session %s is over", (long long)number,
                          run->session_id);
     if (claude_session_id[0] != '\0')
         edit.session.claude_session_id = claude_session_id;
@@ -91,7 +91,7 @@ int store_report_waiting(struct store *store, struct kndl_arena *arena, const st
     if (begin_report(store, arena, run, &edit, &number, &row, err) < 0)
         return -1;
     if (number != edit.session.run || row.phase >= PHASE_SETTLED)
-        return kndl_fail(err, KNDL_ABORTED, "run %lld of session %s is over", (long long)number,
+        return kndl_fail(err, KNDL_ABORTED, "run %lld of Session %s is over", (long long)number,
                          run->session_id);
     edit.session.waits_code = waits_code;
     return edit_commit(&edit, changes, err);
@@ -409,7 +409,7 @@ int store_put_mod_token(struct store *store, struct kndl_arena *arena, const str
     if (begin_report(store, arena, run, &edit, &number, &row, err) < 0)
         return -1;
     if (row.phase >= PHASE_SETTLED)
-        return kndl_fail(err, KNDL_ABORTED, "run %lld of session %s is over", (long long)number,
+        return kndl_fail(err, KNDL_ABORTED, "run %lld of Session %s is over", (long long)number,
                          run->session_id);
     if (edit_exec(&edit, "set_mod_token", &rows, err, kndl_db_text(run->session_id),
                   kndl_db_i64(number), kndl_db_bytes(hash)) < 0)
@@ -427,7 +427,7 @@ int store_read_running(struct store *store, struct kndl_arena *arena, const stru
     if (begin_report(store, arena, run, &edit, &number, &row, err) < 0)
         return -1;
     if (row.phase >= PHASE_ENDED || number != edit.session.run)
-        return kndl_fail(err, KNDL_ABORTED, "session %s does not run", run->session_id);
+        return kndl_fail(err, KNDL_ABORTED, "Session %s does not run", run->session_id);
     *ret_session = edit.session;
     return 0;
 }

@@ -56,8 +56,8 @@ static void what_is_absent_is_named_as_it_was_asked_for(void **unused)
 {
     static const char *const ids[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaa", "../../etc", "a b", ""};
     static const char *const words[] = {
-        "session aaaaaaaaaaaaaaaaaaaaaaaaaa does not exist", "this session does not exist",
-        "this session does not exist", "this session does not exist"};
+        "Session aaaaaaaaaaaaaaaaaaaaaaaaaa does not exist", "this Session does not exist",
+        "this Session does not exist", "this Session does not exist"};
     struct kndl_error err;
 
     (void)unused;

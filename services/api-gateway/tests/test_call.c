@@ -52,7 +52,7 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
     } else if (strcmp(request->method, "StopTurn") == 0) {
         kndl_fail(err, KNDL_ABORTED, "no Turn runs");
     } else if (strcmp(request->method, "GetSession") == 0) {
-        kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", SESSION);
+        kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", SESSION);
     }
     return true;
 }

@@ -68,7 +68,7 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
     else if (strcmp(request->method, "StopTurn") == 0)
         kndl_fail(err, KNDL_ABORTED, "no Turn runs");
     else if (strcmp(request->method, "GetSession") == 0)
-        kndl_fail(err, KNDL_NOT_FOUND, "session " SESSION " does not exist");
+        kndl_fail(err, KNDL_NOT_FOUND, "Session " SESSION " does not exist");
     else if (strcmp(request->method, "WakeSession") == 0)
         return false;
     return true;

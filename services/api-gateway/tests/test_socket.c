@@ -140,7 +140,7 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
     else if (strcmp(request->method, "Heads") == 0)
         answer_heads(out);
     else if (hub.is_hidden)
-        kndl_fail(err, KNDL_NOT_FOUND, "session %s does not exist", SESSION);
+        kndl_fail(err, KNDL_NOT_FOUND, "Session %s does not exist", SESSION);
     else if (strcmp(request->method, "OpenView") == 0)
         answer_view(request, out);
     else if (strcmp(request->method, "ListEvents") == 0)
@@ -444,12 +444,12 @@ static void who_may_not_see_it_gets_the_owners_words(void **state)
     say_open(fd, 1, SESSION, 0);
     G(ServerFrame) *frame = READ(fd, CLOSED);
     assert_string_equal(frame->closed->code, "not_found");
-    assert_string_equal(frame->closed->message, "session " SESSION " does not exist");
+    assert_string_equal(frame->closed->message, "Session " SESSION " does not exist");
     free_frame(frame);
     /* What is no id at all is answered alike, and nobody is asked. */
     say_open(fd, 2, "x", 0);
     frame = READ(fd, CLOSED);
-    assert_string_equal(frame->closed->message, "session x does not exist");
+    assert_string_equal(frame->closed->message, "Session x does not exist");
     free_frame(frame);
     assert_int_equal(fake_count("OpenView"), 1);
     close(fd);

@@ -54,7 +54,7 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
 {
     (void)name;
     if (!is_seen(peers, repo_id))
-        return kndl_fail(&call->err, KNDL_NOT_FOUND, "repo %lld does not exist",
+        return kndl_fail(&call->err, KNDL_NOT_FOUND, "Repo %lld does not exist",
                          (long long)repo_id);
     *ret_id = repo_id;
     *ret_name = "demo/hello";

@@ -133,7 +133,7 @@ int runners_command(struct runners *runners, struct kndl_call *call,
 {
     runners->commands++;
     if (runners->code != KNDL_OK)
-        return kndl_fail(&call->err, runners->code, "runner %s does not take it",
+        return kndl_fail(&call->err, runners->code, "Runner %s does not take it",
                          delivery->runner_id);
     return 0;
 }
