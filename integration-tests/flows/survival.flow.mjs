@@ -227,6 +227,39 @@ test('LI-06: what the mod could not send before the end is read from the transcr
   kndl.anthropic.use('all');
 });
 
+test('LI-06: what was told long ago is not read again', async () => {
+  const text = (words) => ({ type: 'text', text: words });
+  const input = { description: 'Help', prompt: 'CHILDTASK', subagent_type: 'general-purpose' };
+  const much = Array.from({ length: 24 }, (_, n) => ({ ...text(`${n} ${'m'.repeat(300 * 1024)}`), piece: 100 * 1024, gap_ms: 0 }));
+  kndl.anthropic.use({
+    rules: [
+      { name: 'child', match: 'CHILDTASK', steps: [{ blocks: [text('child-says')] }] },
+      { name: 'much', match: 'saymuch', steps: [{ blocks: much }] },
+      {
+        name: 'parent',
+        match: 'withhelper',
+        steps: [{ blocks: [{ type: 'tool_use', name: 'Agent', input }] }, { blocks: [text('parent-done')] }],
+      },
+    ],
+  });
+  const id = await create('withhelper');
+  await until('the helper is done', async () => (await events(id)).some((event) => event.subagentEnded));
+  const spool = path.join(sessionDir(id), 'spool-1');
+  const [first] = fs.readdirSync(spool);
+  while (fs.existsSync(path.join(spool, first))) {
+    const seq = await lastSeq(id);
+    await prompt(id, 'saymuch');
+    await turnEnds(id, seq);
+  }
+  await kndl.program('stop', 'runner-agent');
+  killClaude(id);
+  await kndl.program('start', 'runner-agent');
+  await reaches(id, 'STATE_ASLEEP');
+  const list = await kndl.json('events', id);
+  assert.equal(list.filter((event) => event.subagentId && event.text).length, 1);
+  kndl.anthropic.use('all');
+});
+
 test('a Claude Code whose mod says nothing is a failure with its screen, and Retry works', async () => {
   const binary = path.join(home(), 'claude-code/2.1.332-glibc/claude');
   fs.renameSync(binary, `${binary}.kept`);

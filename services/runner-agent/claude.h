@@ -145,6 +145,9 @@ void claude_shorten_line(struct kndl_slice line, struct kndl_buf *out);
 /* A line as JSON, made short; -1: it is none, or has too much even so. */
 int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json);
 
+/* When a line was written, by the Sandbox's clock, which is its host's; 0: it does not say. */
+int64_t claude_line_at_ms(const struct kndl_json *line);
+
 /*
  * Reads one line of a transcript; torn and unknown ones leave `ret_news` empty. The Events' source
  * ids are the rows', as they are by the mod. `subagent_id`: "" for the main one.

@@ -8,6 +8,7 @@
 #include "claude_rows.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "kndl/mem.h"
 
@@ -312,4 +313,13 @@ int claude_parse_line(struct kndl_slice line, struct kndl_json **ret_json)
     claude_shorten_line(line, &shortened);
     return kndl_json_parse_some(kndl_buf_slice(&shortened), CLAUDE_LINE_BYTES_MAX,
                                 CLAUDE_LINE_VALUES_MAX, ret_json, NULL);
+}
+
+int64_t claude_line_at_ms(const struct kndl_json *line)
+{
+    const char *text = kndl_json_text(kndl_json_get(kndl_json_root(line), "timestamp"), "");
+    struct tm at = {0};
+
+    /* Whole seconds: it is compared with a margin of more. */
+    return strptime(text, "%Y-%m-%dT%H:%M:%S", &at) == NULL ? 0 : (int64_t)timegm(&at) * 1000;
 }

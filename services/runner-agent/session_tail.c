@@ -1,7 +1,8 @@
 /*
- * The end of a transcript, taken from the last row that is known on. Foreign bytes: lines that are
- * torn or of no known kind are passed over, long ones are made short, and only so much is read in
- * one turn of the loop, which other Sessions wait for.
+ * The end of a transcript, taken from the last row that is known on. Where none of it is known any
+ * more, as of a Subagent that ended long ago, what was written before the newest row arrived here
+ * has been told. Foreign bytes: lines that are torn or of no known kind are passed over, long ones
+ * are made short, and only so much is read in one turn of the loop, which other Sessions wait for.
  */
 
 #include "session_parts.h"
@@ -14,16 +15,20 @@
 #include "kndl/mem.h"
 #include "tail_lines.h"
 
-enum { TURN_BYTES = 256 * 1024 /* then others have theirs; but a line is read whole */ };
+enum {
+    TURN_BYTES = 256 * 1024, /* then others have theirs; but a line is read whole */
+    LATE_MS = 5000,          /* a row's way from Claude Code to here */
+};
 
 struct session_tail {
     char *bytes;
     char *subagent_id; /* "" for the main thread */
     struct tail_lines lines;
     bool is_whole;
-    size_t at;     /* of the line before this one or of this one, by is_found */
-    size_t taken;  /* lines */
-    bool is_found; /* the first line to take */
+    bool is_by_time; /* no row is known */
+    size_t at;       /* of the line before this one or of this one, by is_found */
+    size_t taken;    /* lines */
+    bool is_found;   /* the first line to take */
     void (*then)(struct session *session);
 };
 
@@ -64,26 +69,50 @@ static void spool_line(struct session *session, struct kndl_slice line, const ch
         session_spool(session, news.events, news.count);
 }
 
-/* Goes back to the last line that is known. */
+static bool line_was_told(const struct session *session, struct kndl_slice line)
+{
+    int64_t told_ms = spool_rows_at_ms(session->spool) - LATE_MS, at_ms;
+    struct kndl_json *json;
+
+    if (claude_parse_line(line, &json) < 0)
+        return false;
+    at_ms = claude_line_at_ms(json);
+    kndl_json_free(json);
+    return at_ms != 0 && at_ms < told_ms;
+}
+
+/* Before the first line. */
+static void look_from_beginning(struct session *session, struct session_tail *tail)
+{
+    bool has_rows = spool_rows_at_ms(session->spool) != 0;
+
+    if (!tail->is_by_time && has_rows) {
+        tail->is_by_time = true;
+        tail->at = tail->lines.count;
+        return;
+    }
+    tail->is_found = true;
+    /* Nothing of this run is known, in a conversation that went on before it: better nothing than
+     * twice. */
+    if (session->is_resumed && !has_rows)
+        tail->at = tail->lines.count;
+    if (!tail->is_whole)
+        session_note(session, "transcript_cut",
+                     "Claude Code ended before it had told all that happened, and more than can be "
+                     "read of it afterwards: something may be missing here.");
+}
+
+/* Goes back to the last line that is known, or was told. */
 static size_t look_back(struct session *session, struct session_tail *tail)
 {
     const struct kndl_slice *line;
 
     if (tail->at == 0) {
-        tail->is_found = true;
-        /* Nothing known in a conversation that went on before this run: better nothing than twice.
-         */
-        if (session->is_resumed)
-            tail->at = tail->lines.count;
-        if (!tail->is_whole)
-            session_note(
-                session, "transcript_cut",
-                "Claude Code ended before it had told all that happened, and more than can "
-                "be read of it afterwards: something may be missing here.");
+        look_from_beginning(session, tail);
         return 0;
     }
     line = &tail->lines.list[tail->at - 1];
-    if (line_is_known(session, *line))
+    if (tail->is_by_time ? line_was_told(session, *line) : line_is_known(session, *line))
         tail->is_found = true;
     else
         tail->at--;

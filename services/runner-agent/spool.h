@@ -81,3 +81,6 @@ uint64_t spool_mark_of(const struct spool *spool, const char *epoch);
 
 /* Is that row among the newest few thousand? */
 bool spool_has_source(const struct spool *spool, const char *source_id);
+
+/* When the newest of the transcript's rows arrived here, by this host's clock; 0: none has. */
+int64_t spool_rows_at_ms(const struct spool *spool);

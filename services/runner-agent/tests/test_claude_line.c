@@ -208,6 +208,29 @@ static void a_long_input_has_the_lengths_of_what_is_left_out(void **unused)
     tear_down(&f);
 }
 
+static void a_line_says_when_it_was_written(void **unused)
+{
+    static const struct {
+        const char *line;
+        int64_t at_ms;
+    } lines[] = {
+        {"{\"timestamp\":\"2026-11-30T14:38:05.123Z\"}", 1796049485000},
+        {"{\"timestamp\":\"1970-01-01T00:00:01Z\"}", 1000},
+        {"{\"timestamp\":\"yesterday\"}", 0},
+        {"{\"timestamp\":7}", 0},
+        {"{}", 0},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct kndl_json *json;
+
+        assert_int_equal(claude_parse_line(kndl_slice_of(lines[i].line), &json), 0);
+        assert_int_equal(claude_line_at_ms(json), lines[i].at_ms);
+        kndl_json_free(json);
+    }
+}
+
 static void a_line_of_too_much_else_is_passed_over(void **unused)
 {
     struct fixture f;
@@ -235,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_long_text_is_cut_and_says_how_long_it_was),
         cmocka_unit_test(a_long_result_is_kept_with_its_beginning),
         cmocka_unit_test(a_long_input_has_the_lengths_of_what_is_left_out),
+        cmocka_unit_test(a_line_says_when_it_was_written),
         cmocka_unit_test(a_line_of_too_much_else_is_passed_over),
     };
 

@@ -194,6 +194,8 @@ static void a_torn_append_is_cut_off_with_all_of_its_events(void **unused)
         events[i]->text = &body;
     }
     two.source_id = (char *)"row-two";
+    two.runner_at_ms = 7;
+    three.runner_at_ms = 8;
     set_up(&f);
     append(&f, "before", "a", 1);
     fake_disk_run(&f.disk);
@@ -211,11 +213,13 @@ static void a_torn_append_is_cut_off_with_all_of_its_events(void **unused)
         assert_int_equal(spool_last_n(f.spool), 1);
         assert_int_equal(spool_mark_of(f.spool, "epoch"), 1);
         assert_false(spool_has_source(f.spool, "row-two"));
+        assert_int_equal(spool_rows_at_ms(f.spool), 0);
     }
     reopen(&f);
     assert_int_equal(spool_last_n(f.spool), 4);
     assert_int_equal(spool_mark_of(f.spool, "epoch"), 4);
     assert_true(spool_has_source(f.spool, "row-two"));
+    assert_int_equal(spool_rows_at_ms(f.spool), 7);
     tear_down(&f);
 }
 
