@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "confirm.h"
+#include "kndl/clock.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
@@ -15,6 +16,19 @@
 #define PURPOSE KNDL__REPO_ACCESS__V1__PURPOSE__PURPOSE_SETUP_TOKEN
 
 enum { TOKEN_BYTES_MAX = 1024 };
+
+#define NEAR_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+/* What to do about one that ends soon, or has. */
+static void write_end(const struct screen *screen, int64_t left_ms)
+{
+    if (left_ms > NEAR_MS)
+        return;
+    screen_color(screen, SCREEN_YELLOW);
+    fprintf(screen->out, "It %s: make a new one with claude setup-token, then kndl token set.\n",
+            left_ms > 0 ? "ends soon" : "has probably ended");
+    screen_color(screen, SCREEN_PLAIN);
+}
 
 static void write_token(const struct screen *screen, const V1(SetupToken) *token)
 {
@@ -31,6 +45,7 @@ static void write_token(const struct screen *screen, const V1(SetupToken) *token
         masked_write(screen, token->masked);
     }
     fputs(".\n", screen->out);
+    write_end(screen, token->expires_at_ms - kndl_clock_wall_ms());
 }
 
 /* Before anybody is asked for a yes; the Hub knows more exactly. */

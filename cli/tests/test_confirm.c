@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fake_hub.h"
+#include "kndl/clock.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
@@ -345,6 +346,30 @@ static void what_is_no_command_asks_the_hub_nothing(void **state)
     }
 }
 
+static void a_setup_token_that_ends_soon_says_what_to_do(void **state)
+{
+    Kndl__Secrets__V1__GetSetupTokenResponse got =
+        KNDL__SECRETS__V1__GET_SETUP_TOKEN_RESPONSE__INIT;
+    Kndl__Secrets__V1__SetupToken token = KNDL__SECRETS__V1__SETUP_TOKEN__INIT;
+    static const int64_t day_ms = INT64_C(24) * 3600 * 1000;
+    static const struct {
+        int days;
+        const char *said; /* NULL: nothing of it */
+    } cases[] = {{300, NULL}, {29, "It ends soon: "}, {-1, "It has probably ended: "}};
+    struct fixture *f = *state;
+
+    got.setup_token = &token;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memset(&f->hub, 0, sizeof f->hub);
+        free(f->text);
+        token.expires_at_ms = kndl_clock_wall_ms() + cases[i].days * day_ms;
+        hub_will_answer(&f->hub, "/GetSetupToken", &got.base);
+        assert_int_equal(RUN(f, &verb_token, "show"), 0);
+        assert_true((strstr(f->text, "kndl token set") != NULL) == (cases[i].said != NULL));
+        assert_true(cases[i].said == NULL || strstr(f->text, cases[i].said) != NULL);
+    }
+}
+
 /* What cannot be a setup token is told before anybody is asked for a yes. */
 static void what_is_no_setup_token_asks_the_hub_nothing(void **state)
 {
@@ -397,6 +422,7 @@ int main(void)
         TEST(a_runner_that_is_not_there_asks_nobody),
         TEST(what_is_no_command_asks_the_hub_nothing),
         TEST(what_is_no_setup_token_asks_the_hub_nothing),
+        TEST(a_setup_token_that_ends_soon_says_what_to_do),
         TEST(a_no_in_the_browser_is_no_access),
         TEST(a_confirmation_that_ended_meanwhile_says_to_run_it_again),
     };

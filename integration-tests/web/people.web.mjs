@@ -112,6 +112,12 @@ test('the Owner registers a Runner, whose token is shown once', async () => {
   await ada.page.goto('/runners');
   await ada.page.getByText('connected', { exact: true }).waitFor();
   await ada.check();
+  for (const [button, told] of [['Rotate token', 'is refused from here on'], ['Remove this machine', 'can never be woken']]) {
+    await ada.page.getByRole('button', { name: button }).click();
+    await ada.page.getByRole('group', { name: button }).getByText(told).waitFor();
+    await ada.page.locator(':focus').getByText('No', { exact: true }).click();
+  }
+  assert.equal(await ada.page.getByTestId('runner-token').count(), 0);
   await ada.screenshot('runners');
   await ada.page.goto('/new');
   await ada.page.getByRole('button', { name: 'Start' }).waitFor();

@@ -6,6 +6,7 @@ import { Runner_State, type Runner } from '@/gen/kndl/sessions/v1/runners_servic
 import { ago } from '@/lib/time'
 import { sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
+import { Confirm } from '@/ui/confirm'
 import { ErrorText } from '@/ui/feedback'
 import { Field } from '@/ui/field'
 
@@ -22,33 +23,39 @@ function stateOf(runner: Runner): { text: string; tone: string } {
   }
 }
 
-type Doing = 'nothing' | 'renaming' | 'removing'
-
 function OwnersControls({ runner }: { runner: Runner }) {
   const rename = useRenameRunner()
   const rotate = useRotateRunnerToken()
   const remove = useRemoveRunner()
-  const [doing, setDoing] = useState<Doing>('nothing')
+  const [isRenaming, setRenaming] = useState(false)
   const [name, setName] = useState(runner.name)
   const failure = rename.error ?? rotate.error ?? remove.error
 
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap gap-2">
-        <Button onClick={() => setDoing(doing === 'renaming' ? 'nothing' : 'renaming')}>Rename</Button>
-        <Button busy={rotate.isPending} onClick={() => rotate.mutate(runner.id)}>
-          Rotate token
+        <Button aria-expanded={isRenaming} onClick={() => setRenaming(!isRenaming)}>
+          Rename
         </Button>
-        <Button tone="danger" onClick={() => setDoing(doing === 'removing' ? 'nothing' : 'removing')}>
-          Remove
-        </Button>
+        <Confirm
+          label="Rotate token"
+          question="The token that it has is refused from here on: it needs the new one within the hour."
+          busy={rotate.isPending}
+          onConfirm={() => rotate.mutate(runner.id)}
+        />
+        <Confirm
+          label={`Remove ${runner.name}`}
+          question="Its Sessions end and can never be woken; what they did not push is lost. It is refused at once and cut off within the hour."
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate(runner.id)}
+        />
       </div>
-      {doing === 'renaming' && (
+      {isRenaming && (
         <form
           className="flex flex-col gap-2"
           onSubmit={(event) => {
             event.preventDefault()
-            rename.mutate({ runnerId: runner.id, name: name.trim() }, { onSuccess: () => setDoing('nothing') })
+            rename.mutate({ runnerId: runner.id, name: name.trim() }, { onSuccess: () => setRenaming(false) })
           }}
         >
           <Field label="New name" value={name} onChange={setName} autoComplete="off" />
@@ -56,17 +63,6 @@ function OwnersControls({ runner }: { runner: Runner }) {
             Save
           </Button>
         </form>
-      )}
-      {doing === 'removing' && (
-        <div className="flex flex-col gap-2 rounded-lg bg-bad-soft p-3 text-sm text-bad">
-          <p>
-            Its Sessions end and can never be woken; what they did not push is lost. It is refused at once and cut off
-            within the hour.
-          </p>
-          <Button tone="danger" className="self-start" busy={remove.isPending} onClick={() => remove.mutate(runner.id)}>
-            Remove {runner.name}
-          </Button>
-        </div>
       )}
       {rotate.isSuccess && <NewToken name={runner.name} token={rotate.data.token} />}
       {failure !== null && <ErrorText>{sentence(failure)}</ErrorText>}
