@@ -68,8 +68,7 @@ uint64_t skip_sequences(struct normalising *n, size_t at, uint64_t begins, uint6
 bool skip_first_sequence(struct normalising *n);
 
 /* Cuts before the sequence that is broken at the lowest of these bits. */
-static __attribute__((noinline, cold)) void cut_broken(struct normalising *n, size_t at,
-                                                       uint64_t broken)
+static inline void cut_broken(struct normalising *n, size_t at, uint64_t broken)
 {
     size_t began = at + (size_t)lowest_bit(broken);
 
@@ -80,8 +79,7 @@ static __attribute__((noinline, cold)) void cut_broken(struct normalising *n, si
         n->cut = began;
 }
 
-static __attribute__((noinline, cold)) void cut_word(struct normalising *n, size_t at,
-                                                     uint64_t broken, uint64_t c2)
+static inline void cut_word(struct normalising *n, size_t at, uint64_t broken, uint64_t c2)
 {
     if (broken != 0)
         cut_broken(n, at, broken);
@@ -92,16 +90,30 @@ static __attribute__((noinline, cold)) void cut_word(struct normalising *n, size
     }
 }
 
-/* Of the text of a word, what is in no rare sequence. */
+/* What is odd in a word: cuts before it or passes over it. Returns what is text still. */
+static __attribute__((noinline, cold)) uint64_t read_odd_word(struct normalising *n, size_t at,
+                                                              uint64_t text, uint64_t rare,
+                                                              uint64_t broken, uint64_t c2)
+{
+    cut_word(n, at, broken, c2);
+    return skip_sequences(n, at, rare, text);
+}
+
+/* Of the text of a word, what is in no rare sequence. A copy of all that the loop knows is lent, so
+ * that the loop's own stays in registers. */
 static inline __attribute__((always_inline)) uint64_t text_apart(struct normalising *n, size_t at,
                                                                  uint64_t text, uint64_t rare,
                                                                  uint64_t broken, uint64_t c2)
 {
     if (__builtin_expect(n->behind > at, 0))
         text &= n->behind - at < 64 ? ~UINT64_C(0) << (n->behind - at) : 0;
-    if (__builtin_expect((broken | c2) != 0, 0))
-        cut_word(n, at, broken, c2);
-    return __builtin_expect(rare != 0, 0) ? skip_sequences(n, at, rare, text) : text;
+    if (__builtin_expect((rare | broken | c2) != 0, 0)) {
+        struct normalising lent = *n;
+        text = read_odd_word(&lent, at, text, rare, broken, c2);
+        n->cut = lent.cut;
+        n->behind = lent.behind;
+    }
+    return text;
 }
 
 /* Which bytes of a word are text that has another word behind it. No branch but for what is rare:
@@ -167,20 +179,23 @@ keep_of_last_word(struct normalising *n, size_t at, const struct word_classes *w
     return text_apart(n, at, last.keep, last.rare, last.broken, c2);
 }
 
-/* Inside a string: cuts before it ends. */
-static inline uint64_t keep_of_payload(struct normalising *n, size_t at,
-                                       const struct word_classes *word, uint64_t valid)
+/* Where the text of a string that is open ends, in a word with these controls. */
+static inline size_t find_string_end(const uint8_t *raw, size_t at, uint64_t controls, size_t none)
 {
-    for (uint64_t left = word->control & valid; left != 0; left &= left - 1) {
-        size_t place = at + (size_t)lowest_bit(left);
-        if (escape_ends_string(n->raw[place])) {
-            n->cut = place;
-            break;
-        }
+    for (; controls != 0; controls &= controls - 1) {
+        size_t place = at + (size_t)lowest_bit(controls);
+        if (escape_ends_string(raw[place]))
+            return place;
     }
-    if ((word->c2 & valid) != 0)
-        cut_word(n, at, 0, word->c2 & valid);
-    return valid & ~word->control;
+    return none;
+}
+
+/* Inside a string: cuts before it ends. */
+static inline __attribute__((always_inline)) uint64_t
+keep_of_payload(struct normalising *n, size_t at, const struct word_classes *word, uint64_t valid)
+{
+    n->cut = find_string_end(n->raw, at, word->control & valid, n->cut);
+    return text_apart(n, at, valid & ~word->control, 0, 0, word->c2 & valid);
 }
 
 static inline __attribute__((always_inline)) uint64_t
@@ -210,7 +225,13 @@ static inline int begin_normalising(struct normalising *n, struct block *block, 
         return 0;
     if (state == ESCAPE_ESC || state == ESCAPE_STRING_ESC) {
         n->carried = raw[0] == '[' ? CARRIED_BRACKET : CARRIED_NOTHING;
-        return raw[0] == '[' || skip_first_sequence(n);
+        if (raw[0] != '[') {
+            struct normalising lent = *n;
+            if (!skip_first_sequence(&lent))
+                return 0;
+            n->behind = lent.behind;
+        }
+        return 1;
     }
     if (state == ESCAPE_CSI)
         n->carried = CARRIED_PARAMETERS;
