@@ -230,7 +230,7 @@ test('LI-06: what the mod could not send before the end is read from the transcr
 test('LI-06: what was told long ago is not read again', async () => {
   const text = (words) => ({ type: 'text', text: words });
   const input = { description: 'Help', prompt: 'CHILDTASK', subagent_type: 'general-purpose' };
-  const much = Array.from({ length: 24 }, (_, n) => ({ ...text(`${n} ${'m'.repeat(300 * 1024)}`), piece: 100 * 1024, gap_ms: 0 }));
+  const much = Array.from({ length: 8 }, (_, n) => ({ ...text(`${n} ${'m'.repeat(300 * 1024)}`), piece: 100 * 1024, gap_ms: 0 }));
   kndl.anthropic.use({
     rules: [
       { name: 'child', match: 'CHILDTASK', steps: [{ blocks: [text('child-says')] }] },
