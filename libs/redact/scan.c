@@ -6,6 +6,7 @@
 
 #include "escape.h"
 #include "lane.h"
+#include "utf8.h"
 
 /* The mask is cleared when the first form is found, which is seldom. */
 static void begin_mask(struct scan *scan)
@@ -48,11 +49,25 @@ void scan_mask_byte(struct scan *scan, size_t at)
     mask_set(scan->mask, at, at + 1);
 }
 
+void scan_keep(struct scan *scan, size_t start, size_t skipped)
+{
+    size_t size = scan->size - start;
+    size_t shown = SCAN_SHOWN_CHARACTERS + skipped;
+
+    if (start < scan->hold)
+        scan->hold = start;
+    if (start < scan->alive)
+        scan->alive = start;
+    if (start < scan->secret && size > shown && utf8_count(scan->text + start, size) > shown)
+        scan->secret = start;
+}
+
 /* A lane from the escape at `from` on. */
 struct reading {
     size_t from;
     size_t at;
     size_t since;           /* bytes decoded and not skipped */
+    size_t skipped;         /* bytes of the text that were decoded and skipped */
     size_t lead;            /* 1: what the escape stands for is skipped, so a form began before */
     struct state state;     /* of the automaton, after them */
     enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
@@ -106,16 +121,18 @@ static int is_cut_in_digits(const struct scan *scan, size_t from)
     return at < scan->size;
 }
 
-/* The text ended while this lane was open. */
+/* The text ended while this lane was open. An escape that is cut may begin a form; what has been
+ * decoded and skipped begins none. */
 static void keep_open(struct scan *scan, const struct reading *reading)
 {
     size_t open = automaton_open(&scan->set->automaton, reading->state);
+    size_t read = reading->since + reading->lead;
 
-    if (open > 0 && open >= reading->since + reading->lead)
-        scan_keep(scan, reading->from + reading->since - open);
-    else if (reading->since == 0 && is_cut_in_digits(scan, reading->from))
-        scan_keep(scan, reading->from);
-    else if (reading->since == 0 && reading->from < scan->alive)
+    if (open > 0 && open >= read)
+        scan_keep(scan, reading->from + reading->since - open, reading->skipped);
+    else if (read == 0 && is_cut_in_digits(scan, reading->from))
+        scan_keep(scan, reading->from, 0);
+    else if (read == 0 && reading->from < scan->alive)
         scan->alive = reading->from;
 }
 
@@ -136,6 +153,7 @@ static int read_lane(struct scan *scan, size_t from, struct state state, enum la
 
     for (;;) {
         size_t before = reading.at;
+        size_t since = reading.since;
         if (!lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
             keep_open(scan, &reading);
             return met;
@@ -150,6 +168,8 @@ static int read_lane(struct scan *scan, size_t from, struct state state, enum la
             if (!read_byte(scan, &reading, unit.bytes[i]))
                 return met;
         }
+        if (reading.since == since && reading.skip != ESCAPE_C2)
+            reading.skipped += reading.at - before;
         if (reading.since == 0 && reading.skip != ESCAPE_C2) {
             reading.lead = 1;
             if (reading.state.depth == 0)
@@ -208,8 +228,7 @@ void scan_text(struct scan *scan)
     const struct automaton *automaton = &scan->set->automaton;
     struct state state = {0};
 
-    scan->hold = scan->size;
-    scan->alive = scan->size;
+    scan_begin(scan);
     for (size_t i = 0; i < scan->size; i++) {
         uint8_t byte = scan->text[i];
         if (byte == '\\' || byte == '%')
@@ -221,5 +240,5 @@ void scan_text(struct scan *scan)
 
     size_t open = automaton_open(automaton, state);
     if (open > 0)
-        scan_keep(scan, scan->size - open);
+        scan_keep(scan, scan->size - open, 0);
 }

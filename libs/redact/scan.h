@@ -15,6 +15,8 @@
 #include "normalise.h"
 #include "set.h"
 
+enum { SCAN_SHOWN_CHARACTERS = 7 /* of a form's beginning, at most, if it is not completed */ };
+
 struct scan {
     struct kndl_redact_set *set;
     const uint8_t *text;
@@ -25,12 +27,14 @@ struct scan {
     size_t hold;   /* from here on the text may be the beginning of a form; else `size` */
     size_t alive;  /* the same, with what is only remembered: an escape cut short that no form
                       is spelled with. At most `hold`. */
+    size_t secret; /* from here on it is a beginning of more than SCAN_SHOWN_CHARACTERS;
+                      else `size` */
     int found;     /* something is masked; until then mask[] holds nothing */
     size_t run;    /* masked without a gap: from here ... */
     size_t masked; /* ... to here */
 };
 
-/* Scans the whole text; sets mask[], hold and alive. */
+/* Scans the whole text; sets mask[], hold, alive and secret. */
 void scan_text(struct scan *scan);
 
 /*
@@ -87,10 +91,12 @@ void scan_mark(struct scan *scan, size_t end, struct state state);
 /* Masks one byte, for a reason from before this scan. */
 void scan_mask_byte(struct scan *scan, size_t at);
 
-static inline void scan_keep(struct scan *scan, size_t start)
+static inline void scan_begin(struct scan *scan)
 {
-    if (start < scan->hold)
-        scan->hold = start;
-    if (start < scan->alive)
-        scan->alive = start;
+    scan->hold = scan->size;
+    scan->alive = scan->size;
+    scan->secret = scan->size;
 }
+
+/* What begins at `start` is open; so many of the bytes behind are no characters of it. */
+void scan_keep(struct scan *scan, size_t start, size_t skipped);

@@ -47,7 +47,7 @@ static void keep_stretch(struct scan *scan, const struct stretch *stretch)
         return;
     open = automaton_open(&scan->set->automaton, stretch->state);
     if (open > 0)
-        scan_keep(scan, scan->size - open);
+        scan_keep(scan, scan->size - open, 0);
 }
 
 /* A filter of 4-byte pieces over the text, at each `stride` from `from` on. */
@@ -132,7 +132,7 @@ static void scan_end(struct scan *scan)
     if (from == size)
         from -= scan_begun(scan->set, last, size);
     if (from < size)
-        scan_keep(scan, from);
+        scan_keep(scan, from, 0);
 }
 
 /* The automaton's state before `at`: whatever it is in has all its 4-byte pieces in any4. */
@@ -225,8 +225,7 @@ static void scan_filters(struct scan *scan, size_t held)
 
 void scan_block(struct scan *scan, const uint16_t *signs, size_t sign_count, size_t held)
 {
-    scan->hold = scan->size;
-    scan->alive = scan->size;
+    scan_begin(scan);
     scan_filters(scan, held);
     scan_head(scan, held);
     if (sign_count > 0)
@@ -238,8 +237,7 @@ void scan_long_text(struct scan *scan)
 {
     struct stretch stretch = {0};
 
-    scan->hold = scan->size;
-    scan->alive = scan->size;
+    scan_begin(scan);
     scan_filters(scan, 0);
     for (size_t at = 0; at < scan->size; at++) {
         if ((scan->text[at] == '\\' || scan->text[at] == '%') &&

@@ -1,8 +1,6 @@
 /* The strings (titles, links) inside a block, which are nearly always nothing to mask. */
 
 #include "scan.h"
-#include "stream.h"
-#include "utf8.h"
 
 /* Is there nothing to mask in this text, and no beginning that would be masked at its end? */
 static bool is_harmless(struct kndl_redact_set *set, const uint8_t *text, size_t size)
@@ -11,7 +9,7 @@ static bool is_harmless(struct kndl_redact_set *set, const uint8_t *text, size_t
     struct scan scan = {.set = set, .text = text, .mask = mask, .size = size, .known = SIZE_MAX};
 
     scan_text(&scan);
-    return !scan.found && utf8_count(text + scan.hold, size - scan.hold) <= STREAM_SHOWN_CHARACTERS;
+    return !scan.found && scan.secret == size;
 }
 
 size_t scan_payloads(struct kndl_redact_set *set, const struct block *block, const uint8_t *raw)

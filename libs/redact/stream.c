@@ -144,14 +144,12 @@ static void scan_held(struct kndl_redact_stream *stream, enum held_kind kind, si
     *known = (uint32_t)gathered->scan.size;
 }
 
-/* A beginning that has to leave before it is complete is shown if it is short (D3). */
+/* A beginning that has to leave before it is complete is shown if it is short. */
 static void mask_long_beginning(struct kndl_redact_stream *stream, const struct gathered *gathered)
 {
     const struct scan *scan = &gathered->scan;
 
-    if (utf8_count(scan->text + scan->hold, scan->size - scan->hold) <= STREAM_SHOWN_CHARACTERS)
-        return;
-    for (size_t i = scan->hold; i < scan->size; i++)
+    for (size_t i = scan->secret; i < scan->size; i++)
         stream->held[gathered->where[i]].masked = 1;
 }
 

@@ -19,7 +19,6 @@
 enum {
     STREAM_HELD_BYTES = 16 * 1024, /* and four longest forms wait at most; then they leave as if
                                       expired */
-    STREAM_SHOWN_CHARACTERS = 7,   /* of a value's beginning, at most, after a pause (D3) */
     STREAM_INLINE_COUNT = 14,      /* four at least */
     STREAM_PAST_BYTES = 64         /* remembered for a set that comes later */
 };

@@ -14,7 +14,8 @@
  * changes the output. The end of a piece that could begin a value is *held*; whoever owns the
  * stream asks for the deadline and calls kndl_redact_expire() then. Held bytes leave at most
  * 100 ms after the oldest of them came: as they are when fewer than 8 characters of a value are
- * there, masked from 8 on. So up to 7 characters of a value's beginning may show after a pause.
+ * there, masked from 8 on; of one that is spelled with escapes, the escapes' characters count. So
+ * up to 7 characters of a value's beginning may show after a pause.
  *
  * Not found: a value that was transformed in another way (base64 unless asked for, hashed,
  * reversed, one character a line with text between). Never a defence against a program that
