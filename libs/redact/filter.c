@@ -25,7 +25,7 @@ static void count_pieces(struct filters *filters, const struct forms *forms)
             filters->short4.pieces++;
         filters->any4.pieces += own < size - 3 ? own : size - 3;
         filters->early4.pieces += EARLY_OFFSETS;
-        filters->near.pieces += size - 2;
+        filters->any3.pieces += own < size - 2 ? own : size - 2;
     }
 }
 
@@ -45,11 +45,11 @@ static size_t plan_filter(struct filter *filter, size_t room)
 static size_t plan_filters(struct filters *filters, uint32_t *memory)
 {
     struct filter *const all[] = {&filters->long4, &filters->middle4, &filters->short4,
-                                  &filters->any4,  &filters->early4,  &filters->near};
+                                  &filters->any4,  &filters->early4,  &filters->any3};
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        bool is_dense = all[i] == &filters->any4 || all[i] == &filters->near;
+        bool is_dense = all[i] == &filters->any4 || all[i] == &filters->any3;
         size_t bytes = plan_filter(all[i], is_dense ? ROOM_DENSE : ROOM_SPARSE);
         if (memory != NULL)
             all[i]->words = memory + used / 4;
@@ -66,19 +66,14 @@ size_t filters_bytes(const struct forms *forms)
     return plan_filters(&filters, NULL);
 }
 
-static void add_piece(struct filter *filter, const uint8_t *bytes)
+static void add_hash(struct filter *filter, uint32_t hash)
 {
-    uint32_t hash = filter_hash(filter_load4(bytes));
-
     filter->words[hash >> 10 & filter->mask] |= filter_bits(hash);
 }
 
-static void add_near(struct filters *filters, const uint8_t *bytes, size_t size, size_t shared)
+static void add_piece(struct filter *filter, const uint8_t *bytes)
 {
-    *filter_near(&filters->near, bytes[0] | (uint32_t)bytes[1] << 8) |= UINT32_C(1) << 31;
-    for (size_t i = shared < 3 ? 0 : shared - 2; i + 3 <= size; i++)
-        *filter_near(&filters->near, bytes[i + 1] | (uint32_t)bytes[i + 2] << 8) |=
-            UINT32_C(1) << (bytes[i] & 31);
+    add_hash(filter, filter_hash(filter_load4(bytes)));
 }
 
 /* Of what the form before does not begin with, too: pieces that end behind `shared`. */
@@ -96,7 +91,8 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size,
         add_piece(&filters->any4, bytes + i);
     for (size_t i = own; i < EARLY_OFFSETS && i + PIECE_BYTES <= size; i++)
         add_piece(&filters->early4, bytes + i);
-    add_near(filters, bytes, size, shared);
+    for (size_t i = shared < 3 ? 0 : shared - 2; i + 3 <= size; i++)
+        add_hash(&filters->any3, filter_hash(filter_load3(bytes + i)));
     filters->has_backslash |= memchr(bytes, '\\', size) != NULL;
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }

@@ -40,7 +40,7 @@ struct filters {
     struct filter short4;
     struct filter any4;    /* all 4-byte pieces of all forms */
     struct filter early4;  /* the 4-byte pieces of all forms at offsets 0 to 2 */
-    struct filter near;    /* see filter_near() */
+    struct filter any3;    /* the three bytes wherever they stand in a form */
     const uint64_t *pairs; /* the automaton's: a bit for each two bytes, they begin a form */
     bool has_backslash;    /* a form does */
     bool run_is_dead;      /* nothing goes on in a long run of backslashes: no form begins with one,
@@ -74,6 +74,12 @@ static inline uint32_t filter_load4(const uint8_t *at)
     return piece;
 }
 
+/* Three bytes, the first one lowest. */
+static inline uint32_t filter_load3(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
 static inline uint32_t filter_hash(uint32_t piece)
 {
     uint32_t hash = piece * FILTER_MULTIPLIER;
@@ -93,14 +99,4 @@ static inline int filter_has(const struct filter *filter, uint32_t piece)
     uint32_t bits = filter_bits(hash);
 
     return (filter->words[hash >> 10 & filter->mask] & bits) == bits;
-}
-
-/*
- * Where the neighbours of two bytes are: a word for each two bytes (hashed), with a bit for each
- * byte that stands before them in a form (its lowest five bits), and the highest bit if they begin
- * a form. `two` has the first one lower.
- */
-static inline uint32_t *filter_near(const struct filter *near, uint32_t two)
-{
-    return &near->words[two * FILTER_MULTIPLIER >> 16 & near->mask];
 }

@@ -14,10 +14,9 @@ AVX512 void copy_bytes(__m512i bytes, uint8_t *to)
 }
 
 /* As note_signs(). */
-AVX512 void note_signs_at_once(struct block *block, uint64_t keep, uint64_t signs, size_t start)
+AVX512 size_t note_signs_at_once(uint16_t *places, uint64_t keep, uint64_t signs, size_t start)
 {
-    block->sign_count +=
-        store_places(_pext_u64(signs, keep), start, block->signs + block->sign_count);
+    return store_places(_pext_u64(signs, keep), start, places);
 }
 
 TARGET static void normalise(struct block *block, const uint8_t *raw, size_t size,

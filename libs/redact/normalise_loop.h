@@ -296,14 +296,17 @@ static inline uint64_t signs_of_word(const struct word_classes *word, uint64_t k
     return word->signs & keep & ((word->letters | ~keep) >> 1 | UINT64_C(1) << 63);
 }
 
-/* The places in the text of the signs of one word, of which `keep` is text from `start` on. */
-static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs, size_t start)
+/* The places in the text of the signs of one word, of which `keep` is text from `start` on.
+ * Returns how many they are. */
+static inline size_t note_signs(uint16_t *places, uint64_t keep, uint64_t signs, size_t start)
 {
+    size_t count = 0;
+
     for (; signs != 0; signs &= signs - 1) {
         uint64_t before = keep & ((signs & -signs) - 1);
-        block->signs[block->sign_count++] =
-            (uint16_t)(start + (size_t)__builtin_popcountll(before));
+        places[count++] = (uint16_t)(start + (size_t)__builtin_popcountll(before));
     }
+    return count;
 }
 
 /*
@@ -316,6 +319,7 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
     struct normalising n;                                                                          \
     uint8_t copy[64] __attribute__((uninitialized, aligned(64)));                                  \
     size_t text_size = 0; /* in a register, for all else depends on it */                          \
+    size_t sign_count = 0;                                                                         \
                                                                                                    \
     if (!begin_normalising(&n, block, raw, size, *state))                                          \
         return;                                                                                    \
@@ -335,11 +339,12 @@ static inline void note_signs(struct block *block, uint64_t keep, uint64_t signs
         keep = note_word(&n, at, keep, text_size);                                                 \
         uint64_t signs = signs_of_word(&word, keep);                                               \
         if (signs != 0 || at + 64 < n.size) /* of many words, no branch is foreseen */             \
-            NOTE_SIGNS(block, keep, signs, text_size);                                             \
+            sign_count += NOTE_SIGNS(block->signs + sign_count, keep, signs, text_size);           \
         STORE(bytes, keep, text + text_size);                                                      \
         COPY(bytes, out + at);                                                                     \
         text_size += (size_t)__builtin_popcountll(keep);                                           \
     }                                                                                              \
     block->copied = at;                                                                            \
+    block->sign_count = sign_count;                                                                \
     end_normalising(&n, text_size, state);                                                         \
     (void)copy;

@@ -52,9 +52,8 @@ static inline int scan_three_begin(const struct kndl_redact_set *set, uint32_t t
 {
     const struct filters *filters = &set->filters;
     const uint8_t bytes[3] = {(uint8_t)three, (uint8_t)(three >> 8), (uint8_t)(three >> 16)};
-    uint32_t before = *filter_near(&filters->near, three >> 8) >> (three & 31) & 1;
 
-    return ((uint32_t)filters_have_pair(filters, bytes[0], bytes[1]) & before) != 0 &&
+    return (filters_have_pair(filters, bytes[0], bytes[1]) & filter_has(&filters->any3, three)) &&
            scan_is_beginning(&set->automaton, bytes, sizeof bytes);
 }
 

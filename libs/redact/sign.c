@@ -83,9 +83,9 @@ static int may_go_on_with(const struct reading *reading, uint32_t next, size_t k
 static inline int may_stand(const struct filters *filters, uint8_t before, uint8_t last,
                             uint8_t next)
 {
-    uint32_t word = *filter_near(&filters->near, last | (uint32_t)next << 8);
+    uint32_t three = before | (uint32_t)last << 8 | (uint32_t)next << 16;
 
-    return (word >> (before & 31) | word >> 31) & 1;
+    return filter_has(&filters->any3, three) | filters_have_pair(filters, last, next);
 }
 
 /* What a percent sign with two digits behind stands for; -1: nothing, -2: what is not simple. */
@@ -221,7 +221,48 @@ static int url_may_matter(const struct reading *reading)
     return may_go_on(reading, byte, at + 3);
 }
 
-enum { NEAR_BYTES = 12 }; /* what is looked at behind the sign, at least */
+static inline uint64_t load8(const uint8_t *at)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, at, 8);
+    return bytes;
+}
+
+/* Bytes of the colour that is encoded here; 0 if none is, or one that is long. */
+static inline size_t measure_colour(const uint8_t *at)
+{
+    static const uint8_t wanted[8] = {'\\', 'u', '0', '0', '1', 'b', '[', 0};
+    uint64_t parameters = load8(at + 7);
+    uint64_t others = (parameters ^ UINT64_C(0x2020202020202020)) & UINT64_C(0xe0e0e0e0e0e0e0e0);
+    unsigned bits = (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) / 8 * 8;
+    uint8_t final = (uint8_t)(parameters >> bits);
+    int is_colour = ((load8(at) << 8 | UINT64_C(0x20) << 48) == load8(wanted) << 8) &
+                    (final >= 0x40) & (final < 0x7f) & (final != '\\');
+
+    return is_colour ? 8 + bits / 8 : 0;
+}
+
+/*
+ * A longer look at what is common, again with no branch: a short escape, a break, a colour, or a
+ * break and a colour, with four bytes behind that stand for themselves. True for all else.
+ */
+static inline int look(const struct filters *filters, const uint8_t *at)
+{
+    const struct reading reading = {.filters = filters, .at = at};
+    uint8_t byte = short_escapes[at[1]];
+    int is_text = byte > DEEPER;
+    size_t size = byte == DEEPER ? 0 : 2;
+    size_t colour = measure_colour(at + size);
+    uint32_t behind = filter_load4(at + size + (is_text ? 0 : colour));
+    uint32_t next = is_text ? behind << 8 | byte : behind;
+    int is_rare = (*at != '\\') | (byte == 0) | ((size | colour) == 0);
+    is_rare |= has_byte(behind, '\\') | has_byte(behind, '%') | has_byte(behind, MAYBE_C1);
+
+    return is_rare | have_four(&reading, next);
+}
+
+enum { NEAR_BYTES = 12, LOOK_BYTES = 24 }; /* of the sign and what follows, at least */
 
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at)
 {
@@ -262,6 +303,25 @@ static inline int glance_at_url(const struct filters *filters, const uint8_t *at
 static inline int glance(const struct filters *filters, const uint8_t *at)
 {
     return *at == '%' ? glance_at_url(filters, at) : glance_at_json(filters, at, at + 1);
+}
+
+size_t sign_look(const struct filters *filters, const uint8_t *text, size_t size, uint32_t *places,
+                 size_t count)
+{
+    size_t looked = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = places[i];
+        places[looked] = at;
+        looked += (size_t)((size - at < LOOK_BYTES) | (filters->short4.pieces > 0) |
+                           look(filters, text + at));
+    }
+    for (size_t i = 0; i < looked; i++) {
+        if (sign_may_matter(filters, text, size, places[i]))
+            places[kept++] = places[i];
+    }
+    return kept;
 }
 
 static size_t sift(const struct filters *filters, const uint8_t *text, size_t size,

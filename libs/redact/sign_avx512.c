@@ -90,7 +90,7 @@ AVX512 INLINE void read_urls(struct sixteen *all, __mmask16 is_url, __m512i behi
     __mmask16 is_rare = below(byte, 0x20) | equal(byte, 0x7f) | equal(byte, '%') |
                         equal(byte, '\\') | equal(byte, MAYBE_C1);
 
-    all->next = choose(is_url, byte, all->next);
+    all->next = choose(is_url, byte_of(byte, 0), all->next);
     all->is_text |= is_url;
     all->is_double &= (__mmask16)~is_url;
     all->is_nothing =
@@ -98,20 +98,43 @@ AVX512 INLINE void read_urls(struct sixteen *all, __mmask16 is_url, __m512i behi
     all->is_rare = (__mmask16)((all->is_rare & ~is_url) | (is_rare & is_url));
 }
 
-/* A bit for each whose two bytes before the sign and `next` stand in a form, or the last of these
- * and `next` at the beginning of one. */
-AVX512 INLINE __mmask16 may_stand(const struct filter *near, __m512i before, __m512i next)
+/* A bit for each that may be in the filter. */
+AVX512 INLINE __mmask16 have_three(const struct filter *filter, __m512i three)
 {
+    const __m512i one = _mm512_set1_epi32(1);
     const __m512i five_bits = _mm512_set1_epi32(31);
-    __m512i two = _mm512_or_si512(byte_of(before, 1), _mm512_slli_epi32(next, 8));
-    __m512i hash = _mm512_mullo_epi32(two, _mm512_set1_epi32((int)FILTER_MULTIPLIER));
+    __m512i hash = _mm512_mullo_epi32(three, _mm512_set1_epi32((int)FILTER_MULTIPLIER));
+
+    hash = _mm512_xor_si512(hash, _mm512_srli_epi32(hash, 16));
+
     __m512i place =
-        _mm512_and_si512(_mm512_srli_epi32(hash, 16), _mm512_set1_epi32((int)near->mask));
-    __m512i words = _mm512_i32gather_epi32(place, (const void *)near->words, 4);
-    __m512i bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(before, five_bits));
+        _mm512_and_si512(_mm512_srli_epi32(hash, 10), _mm512_set1_epi32((int)filter->mask));
+    __m512i words = _mm512_i32gather_epi32(place, (const void *)filter->words, 4);
+    __m512i low = _mm512_sllv_epi32(one, _mm512_and_si512(hash, five_bits));
+    __m512i high = _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(hash, 5), five_bits));
+    __m512i bits = _mm512_or_si512(low, high);
+    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(words, bits), bits);
+}
+
+/* A bit for each that begins a form; the first byte is the higher one. */
+AVX512 INLINE __mmask16 have_pair(const uint64_t *pairs, __m512i pair)
+{
+    __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(pair, 5), (const void *)pairs, 4);
 
     return _mm512_test_epi32_mask(
-        words, _mm512_or_si512(bits, _mm512_set1_epi32((int)(UINT32_C(1) << 31))));
+        _mm512_srlv_epi32(words, _mm512_and_si512(pair, _mm512_set1_epi32(31))),
+        _mm512_set1_epi32(1));
+}
+
+/* A bit for each whose two bytes before the sign and `next` stand in a form, or the last of these
+ * and `next` at the beginning of one. */
+AVX512 INLINE __mmask16 may_stand(const struct filters *filters, __m512i before, __m512i next)
+{
+    __m512i two = _mm512_and_si512(before, _mm512_set1_epi32(0xffff));
+    __m512i three = _mm512_or_si512(two, _mm512_slli_epi32(next, 16));
+    __m512i pair = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi32(0xff), two), next);
+
+    return have_three(&filters->any3, three) | have_pair(filters->pairs, pair);
 }
 
 /* A bit for each byte that begins a form. */
@@ -139,13 +162,13 @@ AVX512 INLINE __mmask16 glance(const struct filters *filters, const uint8_t *tex
     if ((is_url & valid) != 0)
         read_urls(&all, is_url, behind);
 
-    __mmask16 maybe = may_stand(&filters->near, before, all.next);
+    __mmask16 maybe = may_stand(filters, before, all.next);
     maybe |= may_begin(filters, all.next) & all.is_text;
     maybe &= (__mmask16)~all.is_nothing;
     if ((all.is_double & valid) != 0 && filters->has_backslash) {
         const __m512i backslash = _mm512_set1_epi32('\\');
-        maybe |= (may_stand(&filters->near, before, backslash) | may_begin(filters, backslash)) &
-                 all.is_double;
+        maybe |=
+            (may_stand(filters, before, backslash) | may_begin(filters, backslash)) & all.is_double;
     }
     return (maybe | all.is_rare | below(left, GLANCE_BYTES)) & valid;
 }
@@ -156,7 +179,6 @@ AVX512 static size_t sift_sixteens(const struct filters *filters, const uint8_t 
                                    const uint16_t *places, size_t count, uint32_t *kept)
 {
     size_t maybe_count = 0;
-    size_t kept_count = 0;
 
     if (count < WORTH_SIXTEEN)
         return sift_plain()(filters, text, size, places, count, kept);
@@ -167,11 +189,7 @@ AVX512 static size_t sift_sixteens(const struct filters *filters, const uint8_t 
         _mm512_storeu_si512(kept + maybe_count, _mm512_maskz_compress_epi32(maybe, at));
         maybe_count += (size_t)__builtin_popcount(maybe);
     }
-    for (size_t i = 0; i < maybe_count; i++) {
-        if (sign_may_matter(filters, text, size, kept[i]))
-            kept[kept_count++] = kept[i];
-    }
-    return kept_count;
+    return sign_look(filters, text, size, kept, maybe_count);
 }
 
 sift_fn sift_avx512(void)

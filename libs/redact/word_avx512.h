@@ -84,19 +84,19 @@ static const uint8_t numbers[64] __attribute__((aligned(64))) = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* The numbers of the bits, from `first` on; 64 places are written, or those that there are if they
- * are more than 32. Returns how many there are. */
+/* The numbers of the bits, from `first` on; up to 64 places are written, however many there are.
+ * Returns how many there are. */
 AVX512 size_t store_places(uint64_t bits, size_t first, uint16_t *to)
 {
-    const __m512i base = _mm512_set1_epi16((short)first);
+    const __m256i base = _mm256_set1_epi16((short)first);
     __m512i places = _mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers));
     size_t count = (size_t)__builtin_popcountll(bits);
 
-    _mm512_storeu_si512(
-        to, _mm512_add_epi16(base, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(places))));
-    if (__builtin_expect(count > 32, 0))
-        _mm512_storeu_si512(
-            to + 32,
-            _mm512_add_epi16(base, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(places, 1))));
-    return count;
+    for (size_t i = 0;; i += 16) {
+        __m256i some = _mm256_cvtepu8_epi16(_mm512_castsi512_si128(places));
+        _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_add_epi16(base, some));
+        if (__builtin_expect(count <= i + 16, 1))
+            return count;
+        places = _mm512_alignr_epi64(places, places, 2);
+    }
 }
