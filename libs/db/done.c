@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-/* No row changed: it was done already. Some of what is older than a day goes. */
+/* No row changed: it was done already. Some of what is older than a day goes, but not what is asked
+ * about: it would be done again, and nobody would know of it. */
 const char kndl_done_keep_sql[] =
     "WITH old AS (DELETE FROM done WHERE (person_id, request_id) IN ("
     "    SELECT person_id, request_id FROM done WHERE done_at < $4::timestamptz - interval '1 day'"
+    "    AND (person_id, request_id) <> ($1, $2)"
     "    ORDER BY done_at LIMIT 10 FOR UPDATE SKIP LOCKED)) "
     "INSERT INTO done (person_id, request_id, made_id, done_at, content)"
     " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";

@@ -139,7 +139,7 @@ static bool is_other(struct store *store, const struct request *request,
 }
 
 int keep_done(struct store *store, const struct request *request, const char *made_id,
-              struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err)
+              struct kndl_arena *arena, const struct kndl_done **ret_done, struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf sealed = {0};
     char owner[OWNER_SIZE];
@@ -154,7 +154,7 @@ int keep_done(struct store *store, const struct request *request, const char *ma
         return -1;
     if (done != NULL && is_other(store, request, done))
         return kndl_done_refuse(request->request_id, err);
-    *ret_is_repeat = done != NULL;
+    *ret_done = done;
     return 0;
 }
 
@@ -273,13 +273,13 @@ int store_set_token(struct store *store, const struct request *request, struct k
     const char *person_id = request->person_id;
     char owner[OWNER_SIZE];
     struct token_row row;
-    bool is_repeat;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        keep_done(store, request, "", arena, &done, err) < 0 ||
         read_token_row(store, "lock_token", person_id, arena, &row, err) < 0)
         return -1;
-    if (is_repeat || is_same(store, person_id, &row, token, arena)) {
+    if (done != NULL || is_same(store, person_id, &row, token, arena)) {
         *ret_token = token_of(&row);
         *ret_changed = false;
         return kndl_tx_commit(&tx, err);
@@ -306,13 +306,13 @@ int store_remove_token(struct store *store, const struct request *request, struc
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct token_row row;
-    bool is_repeat;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        keep_done(store, request, "", arena, &done, err) < 0 ||
         read_token_row(store, "lock_token", request->person_id, arena, &row, err) < 0)
         return -1;
-    *ret_changed = row.sealed.size > 0 && !is_repeat;
+    *ret_changed = row.sealed.size > 0 && done == NULL;
     row = (struct token_row){.version = row.version + 1};
     if (*ret_changed && change_token(store, request, &row, "removed", err) < 0)
         return -1;

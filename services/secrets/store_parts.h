@@ -22,7 +22,7 @@ struct token_row {
 
 /* As kndl_done_keep(); what was asked for lies sealed. */
 int keep_done(struct store *store, const struct request *request, const char *made_id,
-              struct kndl_arena *arena, bool *ret_is_repeat, struct kndl_error *err);
+              struct kndl_arena *arena, const struct kndl_done **ret_done, struct kndl_error *err);
 
 /* Reads a row; all zero if there is none. */
 int read_token_row(struct store *store, const char *statement, const char *person_id,

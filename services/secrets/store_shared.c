@@ -100,20 +100,6 @@ static int check_shared_scopes(struct store *store, const char *person_id,
                                 "your Shared variables that are linked to no Repo", err);
 }
 
-/* The request was done: how what it made or changed is now. */
-static int find_done(struct store *store, const struct request *request,
-                     const struct variable *found, struct kndl_arena *arena,
-                     struct variable *ret_variable, struct kndl_error *err)
-{
-    const struct kndl_done *done;
-
-    if (found != NULL)
-        return store_find_shared(store, found->id, arena, ret_variable, err);
-    if (kndl_done_find(store->db, request->person_id, request->request_id, arena, &done, err) < 0)
-        return -1;
-    return store_find_shared(store, done->made_id, arena, ret_variable, err);
-}
-
 int store_set_shared(struct store *store, const struct request *request,
                      const struct variable *found, const struct new_variable *new,
                      struct kndl_arena *arena, struct variable *ret_variable,
@@ -122,14 +108,16 @@ int store_set_shared(struct store *store, const struct request *request,
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct variable variable = {0};
     char *id = kndl_arena_alloc(arena, KNDL_ID_SIZE);
-    bool is_repeat;
+    const struct kndl_done *done;
 
     kndl_id_new(id);
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, found == NULL ? id : "", arena, &is_repeat, err) < 0)
+        keep_done(store, request, found == NULL ? id : "", arena, &done, err) < 0)
         return -1;
-    if (is_repeat)
-        return find_done(store, request, found, arena, ret_variable, err);
+    /* A repeat: how what it made or changed is now. */
+    if (done != NULL)
+        return store_find_shared(store, found == NULL ? done->made_id : found->id, arena,
+                                 ret_variable, err);
     if (found != NULL) {
         if (lock_shared(store, found, arena, err) < 0)
             return -1;
@@ -158,12 +146,12 @@ int store_remove_shared(struct store *store, const struct request *request,
                         struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    bool is_repeat;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0)
+        keep_done(store, request, "", arena, &done, err) < 0)
         return -1;
-    if (!is_repeat &&
+    if (done == NULL &&
         (lock_shared(store, found, arena, err) < 0 ||
          kndl_db_exec(store->db, "remove_shared", NULL, NULL, err, kndl_db_text(found->id)) < 0 ||
          kndl_db_exec(store->db, "forget_hits", NULL, NULL, err, kndl_db_text(found->id)) < 0))
@@ -210,11 +198,11 @@ int store_link_shared(struct store *store, const struct request *request,
                       struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    bool is_repeat;
+    const struct kndl_done *done;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
-        (!is_repeat && change_link(store, found, repo_id, linked, arena, err) < 0) ||
+        keep_done(store, request, "", arena, &done, err) < 0 ||
+        (done == NULL && change_link(store, found, repo_id, linked, arena, err) < 0) ||
         store_find_shared(store, found->id, arena, ret_variable, err) < 0)
         return -1;
     if (ret_variable->link_count > VARIABLE_LINKS_MAX)

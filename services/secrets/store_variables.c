@@ -211,13 +211,13 @@ int store_set_variables(struct store *store, const struct request *request, int6
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct variables variables = {0};
     int64_t version;
-    bool is_repeat;
+    const struct kndl_done *done;
 
     variables.all = kndl_arena_alloc(arena, (count + 1) * sizeof *variables.all);
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0)
+        keep_done(store, request, "", arena, &done, err) < 0)
         return -1;
-    if (is_repeat) {
+    if (done != NULL) {
         if (find_named(store, repo_id, news, count, arena, &variables, err) < 0)
             return -1;
         *ret_variables = variables;
@@ -241,17 +241,18 @@ int store_remove_variable(struct store *store, const struct request *request, in
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
     struct kndl_rows rows;
-    bool exists, is_repeat;
+    const struct kndl_done *done;
+    bool exists;
 
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
-        keep_done(store, request, "", arena, &is_repeat, err) < 0 ||
+        keep_done(store, request, "", arena, &done, err) < 0 ||
         kndl_db_exec(store->db, "find_variable", arena, &rows, err, kndl_db_i64(repo_id),
                      kndl_db_text(name)) < 0)
         return -1;
     exists = rows.count > 0;
-    *ret_removed = exists || is_repeat;
+    *ret_removed = exists || done != NULL;
     /* No Environment is raised, or made, for nothing. */
-    if (exists && !is_repeat &&
+    if (exists && done == NULL &&
         (raise_environment(store, repo_id, arena, NULL, err) < 0 ||
          kndl_db_exec(store->db, "remove_variable", NULL, NULL, err, kndl_db_i64(repo_id),
                       kndl_db_text(name)) < 0 ||

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * What people's requests have done: a repeat, however late, does it no second time, and the same
- * request_id with something else is refused. Kept for a day in the service's own table:
+ * What people's requests have done: a repeat does it no second time, and the same request_id with
+ * something else is refused. Kept for a day at least, in the service's own table:
  *
  *   CREATE TABLE done (person_id text NOT NULL, request_id text NOT NULL, made_id text NOT NULL,
  *                      done_at timestamptz NOT NULL, content bytea,

@@ -121,6 +121,17 @@ static void what_is_older_than_a_day_goes_with_the_next(void **state)
     assert_null(f->done);
 }
 
+static void a_repeat_after_a_day_is_one_still_where_nothing_came_between(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(ask(f, "ada", "q1", "a", 1), KNDL_OK);
+    assert_int_equal(ask(f, "ada", "q1", "a", DAY_MS + 2), KNDL_OK);
+    assert_non_null(f->done);
+    assert_int_equal(ask(f, "ada", "q1", "a", DAY_MS + 3), KNDL_OK);
+    assert_non_null(f->done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +140,7 @@ int main(void)
         TEST(what_is_not_committed_was_not_done),
         TEST(a_content_that_is_gone_takes_any_repeat_for_one),
         TEST(what_is_older_than_a_day_goes_with_the_next),
+        TEST(a_repeat_after_a_day_is_one_still_where_nothing_came_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
