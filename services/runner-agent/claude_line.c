@@ -227,8 +227,11 @@ static void skip_value(struct shortening *s)
     kndl_buf_append_text(s->out, "null");
 }
 
-static void take_key(struct shortening *s, struct kndl_slice key)
+/* False: nothing has a key of that length. */
+static bool take_key(struct shortening *s, struct kndl_slice key)
 {
+    if (key.size > ROOM_BYTES)
+        return false;
     kndl_buf_append_char(s->out, '"');
     kndl_buf_append(s->out, key.data, key.size);
     kndl_buf_append_text(s->out, "\":");
@@ -239,6 +242,7 @@ static void take_key(struct shortening *s, struct kndl_slice key)
     /* What the result's row says once more, in a form of each tool's own. */
     if (s->depth == 1 && is_key(s, "toolUseResult"))
         skip_value(s);
+    return true;
 }
 
 static bool open_bracket(struct shortening *s)
@@ -282,7 +286,8 @@ void claude_shorten_line(struct kndl_slice line, struct kndl_buf *out)
         case '"':
             inside = take_string(&s);
             if (next_mark(&s) == ':') {
-                take_key(&s, inside);
+                if (!take_key(&s, inside))
+                    return;
                 continue;
             }
             put_string(&s, inside);

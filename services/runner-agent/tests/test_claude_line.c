@@ -249,6 +249,19 @@ static void a_line_of_too_much_else_is_passed_over(void **unused)
     tear_down(&f);
 }
 
+static void a_key_without_end_takes_no_room(void **unused)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf shortened = {0};
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f);
+    write_line(&f, "{\"", "k", LONG, "\":1}");
+    claude_shorten_line(kndl_buf_slice(&f.line), &shortened);
+    assert_true(shortened.size <= 2 * CLAUDE_LINE_BYTES_MAX);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_long_input_has_the_lengths_of_what_is_left_out),
         cmocka_unit_test(a_line_says_when_it_was_written),
         cmocka_unit_test(a_line_of_too_much_else_is_passed_over),
+        cmocka_unit_test(a_key_without_end_takes_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
