@@ -15,7 +15,7 @@
 
 enum { TIMEOUT_MS = 30000, ANSWER_BYTES_MAX = 4 * 1024 * 1024, TRIES = 3, PAUSE_MS = 200 };
 
-/* A limit that lasts longer is said instead of waited for. */
+/* What takes longer is said instead of waited for. */
 enum { SOON_MS_MAX = 5000, DAY_S = 24 * 3600 };
 
 struct client {
@@ -125,9 +125,9 @@ static int post_again(struct client *client, const struct kndl_http_request *req
         cause = (struct kndl_error){0};
         if (post(client, request, ret_response, &cause) == 0)
             return 0;
-        bool is_soon = cause.code == KNDL_RESOURCE_EXHAUSTED && cause.retry_ms > 0 &&
-                       cause.retry_ms <= SOON_MS_MAX;
-        if (cause.code != KNDL_UNAVAILABLE && !is_soon)
+        bool comes_back = cause.code == KNDL_UNAVAILABLE ||
+                          (cause.code == KNDL_RESOURCE_EXHAUSTED && cause.retry_ms > 0);
+        if (!comes_back || cause.retry_ms > SOON_MS_MAX)
             break;
     }
     *err = cause;

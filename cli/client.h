@@ -29,9 +29,9 @@ void client_carry(struct client *client, struct kndl_slice confirmation);
 
 /*
  * Calls a method and unpacks the answer into the arena. Fails with the code that the Hub answered,
- * KNDL_UNAVAILABLE if it cannot be reached (tried three times, as is what a limit refuses that is
- * over within seconds: a request names itself, so that it is not done twice). err->retry_ms: when
- * the Hub says that it makes sense to come back. timeout_ms 0: 30 s.
+ * KNDL_UNAVAILABLE if it cannot be reached (tried three times, as is what a limit refuses, unless
+ * the Hub says that it takes more than seconds: a request names itself, so that it is not done
+ * twice). err->retry_ms: when the Hub says that it makes sense to come back. timeout_ms 0: 30 s.
  */
 int client_call(struct client *client, const ProtobufCServiceDescriptor *service,
                 const char *method, const ProtobufCMessage *request, uint32_t timeout_ms,

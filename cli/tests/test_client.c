@@ -131,6 +131,21 @@ static void a_limit_that_is_over_within_seconds_is_waited_for_and_a_longer_one_s
     assert_int_equal(full.asked, 1);
 }
 
+/* A proxy says so while the Hub is mended. */
+static void a_hub_that_is_away_for_long_by_its_own_word_is_not_waited_for(void **state)
+{
+    struct hub away = {0};
+    struct kndl_error err;
+    char login[64];
+
+    (void)state;
+    hub_will_fail(&away, "/WhoAmI", 503, "{}");
+    away.answers[0].retry_s = 3600;
+    assert_int_equal(ask(&away, "t", login, &err), -1);
+    assert_int_equal(err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(away.asked, 1);
+}
+
 static void a_hub_that_is_away_is_tried_three_times(void **state)
 {
     V1(Person) person = KNDL__REPO_ACCESS__V1__PERSON__INIT;
@@ -185,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_refusal_comes_with_its_code_and_sentence),
         cmocka_unit_test(a_token_that_is_not_taken_says_how_to_sign_in),
         cmocka_unit_test(a_limit_that_is_over_within_seconds_is_waited_for_and_a_longer_one_said),
+        cmocka_unit_test(a_hub_that_is_away_for_long_by_its_own_word_is_not_waited_for),
         cmocka_unit_test(a_hub_that_is_away_is_tried_three_times),
         cmocka_unit_test(without_a_token_nothing_is_asked),
         cmocka_unit_test(an_answer_that_is_not_understood_is_a_failure),

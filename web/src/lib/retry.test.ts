@@ -9,6 +9,7 @@ const refused = (code: Code, after?: string) =>
 test('a Hub that is away is asked again, three times at most', () => {
   expect(retries(0, refused(Code.Unavailable))).toBe(true)
   expect(retries(2, refused(Code.Unavailable, '1'))).toBe(true)
+  expect(retries(0, refused(Code.Unavailable, '3600'))).toBe(false)
   expect(retries(3, refused(Code.Unavailable))).toBe(false)
   expect(retries(0, refused(Code.NotFound))).toBe(false)
   expect(retries(0, new Error('x'))).toBe(false)

@@ -1,5 +1,5 @@
-// Whether and when a read that failed is asked again: a Hub that is away, or a limit that is over
-// within seconds. A longer one is shown instead; its sentence says how long.
+// Whether and when a read that failed is asked again: a Hub that is away, or a limit, unless it says
+// that it takes more than seconds. That is shown instead.
 import { Code, ConnectError } from '@connectrpc/connect'
 
 const triesMost = 3
@@ -14,8 +14,9 @@ function retryAfterMs(error: ConnectError): number | undefined {
 
 export function retries(failures: number, error: unknown): boolean {
   if (failures >= triesMost || !(error instanceof ConnectError)) return false
-  if (error.code === Code.Unavailable) return true
-  return error.code === Code.ResourceExhausted && (retryAfterMs(error) ?? Infinity) <= soonMs
+  const waitMs = retryAfterMs(error)
+  if (error.code === Code.Unavailable) return waitMs === undefined || waitMs <= soonMs
+  return error.code === Code.ResourceExhausted && waitMs !== undefined && waitMs <= soonMs
 }
 
 // Twice as long each time, and never sooner than the Hub says.
