@@ -135,22 +135,18 @@ AVX512 uint32_t last_four(const struct short_text *text)
         _mm512_permutexvar_epi8(_mm512_castsi128_si512(places), text->bytes)));
 }
 
-/* Of eight pieces, a bit for each that may be in its filter: `second` of those in `which`, `first`
- * of the others. */
-AVX512 unsigned probe_two(const struct filter *first, const struct filter *second, __mmask8 which,
-                          __m256i pieces)
+/* Of eight pieces, a bit for each that may be in the filter. */
+AVX512 unsigned probe_pieces(const struct filter *filter, __m256i pieces)
 {
     const __m256i one = _mm256_set1_epi32(1);
     const __m256i five_bits = _mm256_set1_epi32(31);
-    __m256i masks =
-        _mm256_mask_set1_epi32(_mm256_set1_epi32((int)first->mask), which, (int)second->mask);
-    __m256i start = _mm256_maskz_set1_epi32(which, (int)(second->words - first->words));
     __m256i hash = _mm256_mullo_epi32(pieces, _mm256_set1_epi32((int)FILTER_MULTIPLIER));
 
     hash = _mm256_xor_si256(hash, _mm256_srli_epi32(hash, 16));
 
-    __m256i place = _mm256_add_epi32(_mm256_and_si256(_mm256_srli_epi32(hash, 10), masks), start);
-    __m256i words = _mm256_i32gather_epi32((const int *)(const void *)first->words, place, 4);
+    __m256i place =
+        _mm256_and_si256(_mm256_srli_epi32(hash, 10), _mm256_set1_epi32((int)filter->mask));
+    __m256i words = _mm256_i32gather_epi32((const int *)(const void *)filter->words, place, 4);
     __m256i low = _mm256_sllv_epi32(one, _mm256_and_si256(hash, five_bits));
     __m256i high = _mm256_sllv_epi32(one, _mm256_and_si256(_mm256_srli_epi32(hash, 5), five_bits));
     __m256i bits = _mm256_or_si256(low, high);
@@ -158,19 +154,17 @@ AVX512 unsigned probe_two(const struct filter *first, const struct filter *secon
 }
 
 /*
- * May a form be here, or more than three bytes of one at the end? The filter of long forms is
- * asked about each twelfth byte, as far back as one may begin that ends in this piece. Four bytes
- * that begin a form begin with its first two; of more, both the last four and those one before are
- * pieces of it. `last` are the last four.
+ * May a long form be here, or more than three bytes of one at the end? The filter is asked about
+ * each twelfth byte from the last four back, as far as one may begin that ends in this piece, so
+ * that one of its first twelve pieces is among them, however much of it is there.
  */
 AVX512 bool may_have_form(const struct filters *filters, const struct short_head *head,
-                          const struct short_text *text, uint32_t last)
+                          const struct short_text *text)
 {
     static const int8_t ends[32] __attribute__((aligned(32))) = {
-        60, 61, 62, 63, 48, 49, 50, 51, 36, 37, 38, 39, 24, 25, 26, 27,
-        12, 13, 14, 15, 0,  1,  2,  3,  59, 60, 61, 62, 60, 61, 62, 63};
-    static const int32_t needed[8] __attribute__((aligned(32))) = {4, 16, 28, 40, 52, 64, 5, 4};
-    enum { LONG = 0x3f, BEFORE = 0x40, LAST = 0x80 };
+        60, 61, 62, 63, 48, 49, 50, 51, 36, 37, 38, 39, 24, 25, 26, 27, 12, 13, 14, 15, 0, 1, 2, 3};
+    static const int32_t needed[8]
+        __attribute__((aligned(32))) = {4, 16, 28, 40, 52, 64, INT32_MAX, INT32_MAX};
     __m256i size = _mm256_set1_epi32((int)(head->text_size + text->size));
     __m256i places = _mm256_add_epi8(_mm256_load_si256((const __m256i *)(const void *)ends),
                                      _mm256_set1_epi8((char)text->size));
@@ -178,11 +172,8 @@ AVX512 bool may_have_form(const struct filters *filters, const struct short_head
         _mm512_permutex2var_epi8(head->before, _mm512_castsi256_si512(places), text->bytes));
     unsigned is_there =
         _mm256_cmpge_epi32_mask(size, _mm256_load_si256((const __m256i *)(const void *)needed));
-    unsigned found = is_there & probe_two(&filters->long4, &filters->any4, BEFORE | LAST, pieces);
 
-    unsigned begins = (unsigned)filters_have_pair(filters, (uint8_t)last, (uint8_t)(last >> 8));
-
-    return ((found & LONG) | ((found & LAST) & (found << 1 | begins * LAST))) != 0;
+    return (is_there & probe_pieces(&filters->long4, pieces)) != 0;
 }
 
 /* Memory for a text, with a word before it whose end is held text; secret. */
@@ -253,7 +244,7 @@ AVX512 struct short_end scan_short(struct kndl_redact_set *set, const struct sho
     uint32_t last = last_four(text);
     size_t begun = scan_begun(set, last, sizeof last);
     bool is_shorter = (set->filters.middle4.pieces | set->filters.short4.pieces) != 0;
-    bool all = may_have_form(&set->filters, head, text, last) | head->has_sign | is_shorter;
+    bool all = may_have_form(&set->filters, head, text) | head->has_sign | is_shorter;
     struct short_end end = {.alive = text->size - begun,
                             .hold = text->size - begun,
                             .is_rare = (last << 8 * begun & UINT32_C(1) << 31) != 0};

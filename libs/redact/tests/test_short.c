@@ -12,7 +12,7 @@
 #include "set.h"
 #include "stream.h"
 
-enum { VALUES = 12, ROUNDS = 40, PIECES = 600 };
+enum { VALUES = 12, ROUNDS = 40, PIECES = 600, HELD_IN_REGISTERS = 8 };
 
 static uint32_t seed = 1;
 
@@ -178,10 +178,86 @@ static void short_pieces_give_what_longer_ones_give(void **unused)
     assert_true(taken > ROUNDS * PIECES / 8); /* not all went another way */
 }
 
+/* A set of one value that takes short pieces in registers. */
+static struct kndl_redact_set *make_one(const char *value)
+{
+    struct kndl_redact_value one = {.name = "V", .value = kndl_slice(value, strlen(value))};
+    struct kndl_redact_set *set = NULL;
+
+    assert_int_equal(kndl_redact_set_new(&one, 1, &set, NULL), 0);
+    set->take_short = take_and_count;
+    return set;
+}
+
+/* Feeds a piece; is it taken in registers, and is this what leaves? */
+static void expect_out(struct kndl_redact_stream *stream, struct kndl_slice piece, bool at_once,
+                       const char *expected)
+{
+    struct kndl_buf out = {0};
+
+    taken = 0;
+    kndl_redact_feed(stream, piece, 0, &out);
+    assert_int_equal(taken, at_once);
+    assert_string_equal(kndl_buf_text(&out), expected);
+    kndl_buf_done(&out);
+}
+
+static void a_beginning_of_any_length_waits(void **unused)
+{
+    static const char value[] = "sk-4Kq7-Zw9xTj2LmP";
+    static const char before[] = "some words ";
+    char stars[sizeof value] = {0};
+
+    (void)unused;
+    if (take_short_avx512() == NULL)
+        skip();
+    memset(stars, '*', strlen(value));
+    for (size_t size = 1; size < strlen(value); size++) {
+        struct kndl_redact_set *set = make_one(value);
+        struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+        struct kndl_buf text = {0};
+        kndl_buf_append_text(&text, before);
+        kndl_buf_append(&text, value, size);
+        expect_out(stream, kndl_buf_slice(&text), size <= HELD_IN_REGISTERS, before);
+        expect_out(stream, kndl_slice(value + size, strlen(value) - size), false, stars);
+        kndl_redact_stream_free(stream);
+        kndl_redact_set_unref(set);
+        kndl_buf_done(&text);
+    }
+}
+
+/* The value of the other set begins with the first byte behind the flush. */
+static void what_was_held_is_remembered_for_another_set(void **unused)
+{
+    (void)unused;
+    if (take_short_avx512() == NULL)
+        skip();
+
+    struct kndl_redact_set *before = make_one("k9-Wm3xTq7Zv2LpRd");
+    struct kndl_redact_set *after = make_one("words k-Secret-value");
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(before, KNDL_REDACT_BYTES);
+    struct kndl_buf out = {0};
+
+    expect_out(stream, kndl_slice_of("longer than what is remembered, so nothing is left of it: k"),
+               true, "longer than what is remembered, so nothing is left of it: ");
+    kndl_redact_flush(stream, &out);
+    assert_string_equal(kndl_buf_text(&out), "k");
+    expect_out(stream, kndl_slice_of("words k"), true, "words ");
+    expect_out(stream, kndl_slice_of("-Secret"), true, "k-Secret");
+    kndl_redact_stream_swap(stream, after);
+    expect_out(stream, kndl_slice_of("-value."), false, "******.");
+    kndl_redact_stream_free(stream);
+    kndl_redact_set_unref(before);
+    kndl_redact_set_unref(after);
+    kndl_buf_done(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_pieces_give_what_longer_ones_give),
+        cmocka_unit_test(a_beginning_of_any_length_waits),
+        cmocka_unit_test(what_was_held_is_remembered_for_another_set),
     };
     return cmocka_run_group_tests_name("redact short", tests, NULL, NULL);
 }
