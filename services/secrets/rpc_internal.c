@@ -62,12 +62,11 @@ static int put_mask(struct kndl_call *call, const V1(PutMaskRequest) *req,
 {
     struct secrets *secrets = call->state;
     struct kndl_slice value = kndl_slice_of(req->value);
-    enum kndl_redact_weakness weakness;
 
     if (req->name[0] == '\0' || strlen(req->name) > NAME_CHARS_MOST)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name is missing or too long");
     /* RD-06; and one value that cannot be masked stops all that would be masked beside it */
-    if (kndl_redact_check(req->name, value, &weakness, &call->err) < 0)
+    if (kndl_redact_check(req->name, value, NULL, &call->err) < 0)
         return -1;
     return store_put_mask(secrets->store, req->session_id, req->name, value, call->arena,
                           &resp->mask_version, &call->err);
