@@ -17,7 +17,12 @@
 #include "kndl/clock.h"
 #include "kndl/mem.h"
 
-enum { PATH_SIZE = 512, TEXT_SIZE = 4096, END_MS_MAX = 500 };
+enum {
+    PATH_SIZE = 512,
+    TEXT_SIZE = 4096,
+    MEMBERS_MAX = TEXT_SIZE / 2, /* a digit and a line break each */
+    END_MS_MAX = 500,
+};
 
 static const char root[] = "/sys/fs/cgroup";
 static const char *const controllers[] = {"memory",  "cpu",     "cpuacct", "pids", "cpuset",
@@ -125,42 +130,59 @@ int cgroup_read(enum cgroup_version version, pid_t pid, struct cgroup_use *ret_u
 
 /* ----------------------------------------------------------------------------- removing */
 
-/* Kills one and waits for its end, until then at most. A pidfd means that process or none. */
-static void end_member(pid_t pid, int64_t until_ms)
+/* Those that the group has at this moment; how many. A line that is cut off is left for the next
+ * time. */
+static size_t read_members(const char *folder, pid_t ret_members[MEMBERS_MAX])
+{
+    char path[PATH_SIZE + 32], text[TEXT_SIZE];
+    const char *at = text, *end;
+    size_t count = 0;
+
+    (void)snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    (void)read_text(path, text);
+    for (; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        long pid = strtol(at, NULL, 10);
+
+        if (pid > 1)
+            ret_members[count++] = (pid_t)pid;
+    }
+    return count;
+}
+
+/* Version 2 kills all at once, whatever they fork meanwhile. */
+static bool kill_group(const char *folder)
+{
+    char path[PATH_SIZE + 32];
+
+    (void)snprintf(path, sizeof path, "%s/cgroup.kill", folder);
+    KNDL_CLEANUP(kndl_close) int file = open(path, O_WRONLY | O_CLOEXEC);
+    return file >= 0 && write(file, "1", 1) == 1;
+}
+
+/* Until one has ended, or until then. */
+static void await_end(pid_t pid, int64_t until_ms)
 {
     KNDL_CLEANUP(kndl_close) int pidfd = pidfd_open(pid, 0);
     int64_t left_ms = until_ms - kndl_clock_ms();
 
-    if (pidfd < 0 || pidfd_send_signal(pidfd, SIGKILL, NULL, 0) < 0)
-        return; /* it is gone */
-    (void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, left_ms > 0 ? (int)left_ms : 0);
+    if (pidfd >= 0)
+        (void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1,
+                   left_ms > 0 ? (int)left_ms : 0);
 }
 
-/* Those that the group has at this moment; false: it has none. */
+/* False: the group has no members. All are killed before the first is waited for: by then a number
+ * may be another process's. */
 static bool end_members(const char *folder, int64_t until_ms)
 {
-    char path[PATH_SIZE + 32], text[TEXT_SIZE];
-    KNDL_CLEANUP(kndl_close) int all = -1;
-    char *line, *rest = text;
-    bool found = false;
+    pid_t members[MEMBERS_MAX];
+    size_t count = read_members(folder, members);
 
-    (void)snprintf(path, sizeof path, "%s/cgroup.procs", folder);
-    if (read_text(path, text) <= 0)
-        return false;
-
-    /* Version 2 kills all at once, whatever they fork meanwhile. */
-    (void)snprintf(path, sizeof path, "%s/cgroup.kill", folder);
-    all = open(path, O_WRONLY | O_CLOEXEC);
-    ssize_t killed = all < 0 ? -1 : write(all, "1", 1);
-    (void)killed; /* each is killed by itself, too */
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        long pid = strtol(line, NULL, 10);
-
-        if (pid > 1)
-            end_member((pid_t)pid, until_ms);
-        found = found || pid > 1;
-    }
-    return found;
+    if (!kill_group(folder))
+        for (size_t i = 0; i < count; i++)
+            (void)kill(members[i], SIGKILL);
+    for (size_t i = 0; i < count; i++)
+        await_end(members[i], until_ms);
+    return count > 0;
 }
 
 static void remove_group(const char *folder)

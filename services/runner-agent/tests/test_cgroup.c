@@ -14,7 +14,7 @@
 
 enum { PATH_SIZE = 512, MEMBERS = 20 };
 
-static const char name[] = "kndl-test-cgroup";
+static char name[32]; /* of this process's own: others test beside it */
 
 /* Where a group of that name is for this process. */
 static void find_folder(enum cgroup_version version, char ret_folder[PATH_SIZE])
@@ -70,6 +70,7 @@ static void whatever_is_in_a_group_that_is_removed_has_ended_by_then(void **unus
     (void)unused;
     if (cgroup_probe(&version, NULL) < 0)
         skip();
+    (void)snprintf(name, sizeof name, "kndl-test-%ld", (long)getpid());
     find_folder(version, folder);
     if (mkdir(folder, 0755) < 0 && errno != EEXIST)
         skip();
