@@ -1,9 +1,9 @@
 /*
  * redact-cases FILE…: runs redaction cases, a JSON object a line (case_file.h), through the engine.
  *
- * With --one-byte each chunk is fed a byte at a time, too, and the whole text cut in two at each
- * place. Prints each failing id with expected and got, and each line that is no case; exit 1 if
- * there was any or no case at all, 2 if a file cannot be read.
+ * With --one-byte each chunk is fed a byte at a time, too (the end of a long one less often), and
+ * the whole text cut in two at each place. Prints each failing id with expected and got, and each
+ * line that is no case; exit 1 if there was any or no case at all, 2 if a file cannot be read.
  */
 
 #include <errno.h>
@@ -16,7 +16,11 @@
 #include "kndl/mem.h"
 #include "kndl/redact.h"
 
-enum { CUT_BYTES_MAX = 256 }; /* of a text that is cut at each place */
+enum {
+    CUT_BYTES_MAX = 256,  /* of a text that is cut at each place */
+    SINGLE_BYTES = 512,   /* of a chunk, that come one by one; each may scan all that is held */
+    BETWEEN_SINGLES = 61, /* bytes that come at once behind them */
+};
 
 struct run {
     struct kndl_arena *arena; /* of one case */
@@ -65,26 +69,31 @@ static bool fail(const struct redact_case *one, const char *why, struct kndl_sli
     return false;
 }
 
-static void feed(struct kndl_redact_stream *stream, struct kndl_slice chunk, size_t step,
+/* Whole or byte by byte; behind the first bytes of a long chunk, single ones are apart. */
+static void feed(struct kndl_redact_stream *stream, struct kndl_slice chunk, bool one_byte,
                  int64_t now_us, struct kndl_buf *out)
 {
-    for (size_t at = 0; at < chunk.size; at += step) {
-        size_t size = chunk.size - at < step ? chunk.size - at : step;
+    size_t size = one_byte ? 1 : chunk.size;
+
+    for (size_t at = 0; at < chunk.size; at += size) {
+        if (at > SINGLE_BYTES)
+            size = size == 1 ? BETWEEN_SINGLES : 1;
+        if (size > chunk.size - at)
+            size = chunk.size - at;
         kndl_redact_feed(stream, kndl_slice(chunk.data + at, size), now_us, out);
     }
 }
 
-/* Feeds each chunk, in pieces of at most `step` bytes; returns whether each put out what it must.
- */
+/* Feeds each chunk, whole or in pieces; returns whether each put out what it must. */
 static bool feed_chunks(const struct redact_case *one, struct kndl_redact_stream *stream,
-                        size_t step, struct kndl_buf *out)
+                        bool one_byte, struct kndl_buf *out)
 {
     int64_t now_us = 0;
     bool holds = true;
 
     for (size_t i = 0; i < one->chunks.count; i++) {
         size_t before = out->size;
-        feed(stream, one->chunks.list[i], step, now_us, out);
+        feed(stream, one->chunks.list[i], one_byte, now_us, out);
         if (i < one->pauses_ms.count) {
             now_us += 1000 * strtoll((const char *)one->pauses_ms.list[i].data, NULL, 10);
             kndl_redact_expire(stream, now_us, out);
@@ -111,14 +120,14 @@ static bool check_whole(const struct redact_case *one, const char *what, struct 
     return holds;
 }
 
-static bool run_chunks(const struct redact_case *one, struct kndl_redact_set *set, size_t step)
+static bool run_chunks(const struct redact_case *one, struct kndl_redact_set *set, bool one_byte)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
     struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
-    bool holds = feed_chunks(one, stream, step, &out);
+    bool holds = feed_chunks(one, stream, one_byte, &out);
 
     kndl_redact_stream_free(stream);
-    return check_whole(one, step == 1 ? "the whole output, byte by byte" : "the whole output",
+    return check_whole(one, one_byte ? "the whole output, byte by byte" : "the whole output",
                        kndl_slice(kndl_buf_text(&out), out.size)) &&
            holds;
 }
@@ -155,9 +164,9 @@ static bool run_case(const struct run *run, const struct redact_case *one)
         printf("FAIL %s: %s\n", case_text(&one->id), err.message);
         return false;
     }
-    bool holds = run_chunks(one, set, SIZE_MAX);
+    bool holds = run_chunks(one, set, false);
     if (holds && run->one_byte)
-        holds = run_chunks(one, set, 1);
+        holds = run_chunks(one, set, true);
     if (holds && run->one_byte && one->pauses_ms.count == 0)
         holds = run_cuts(one, set);
     kndl_redact_set_unref(set);
