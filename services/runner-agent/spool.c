@@ -52,7 +52,6 @@ struct spool {
     struct write_job *job;
     struct spool_marks marks;
     struct spool_marks_point marks_on_disk;
-    int64_t rows_at_ms;
 };
 
 uint64_t spool_mark_of(const struct spool *spool, const char *epoch)
@@ -67,14 +66,7 @@ bool spool_has_source(const struct spool *spool, const char *source_id)
 
 int64_t spool_rows_at_ms(const struct spool *spool)
 {
-    return spool->rows_at_ms;
-}
-
-static void take_row(struct spool *spool, const Kndl__Event__V1__Event *event)
-{
-    spool_marks_take_source(&spool->marks, event->source_id);
-    if (event->source_id[0] != '\0' && event->runner_at_ms > spool->rows_at_ms)
-        spool->rows_at_ms = event->runner_at_ms;
+    return spool->marks.now.sources_at_ms;
 }
 
 /* ------------------------------------------------------------------------- reading */
@@ -88,7 +80,7 @@ static bool take_record(void *data, const struct spool_record *record)
 
     if (event == NULL)
         return false;
-    take_row(spool, event);
+    spool_marks_take_source(&spool->marks, event->source_id, event->runner_at_ms);
     kndl__event__v1__event__free_unpacked(event, NULL);
     spool_marks_take(&spool->marks, record->mark.epoch, record->mark.m);
     return true;
@@ -373,7 +365,7 @@ static void add_record(struct spool *spool, const struct spool_mark *mark, bool 
                        const Kndl__Event__V1__Event *event)
 {
     spool_record_append(&spool->next, ++spool->next_last_n, mark, is_more, event);
-    take_row(spool, event);
+    spool_marks_take_source(&spool->marks, event->source_id, event->runner_at_ms);
 }
 
 /* An append that is refused answers later too, as every append does. */

@@ -46,12 +46,14 @@ void spool_marks_take(struct spool_marks *marks, const char *epoch, uint64_t m)
         marks->now.epochs[at].m = m;
 }
 
-void spool_marks_take_source(struct spool_marks *marks, const char *source_id)
+void spool_marks_take_source(struct spool_marks *marks, const char *source_id, int64_t at_ms)
 {
     if (source_id[0] == '\0')
         return;
     snprintf(marks->sources[marks->now.source_at++ % SPOOL_SOURCES_KEPT], SPOOL_SOURCE_BYTES_MAX,
              "%s", source_id);
+    if (at_ms > marks->now.sources_at_ms)
+        marks->now.sources_at_ms = at_ms;
 }
 
 bool spool_marks_has_source(const struct spool_marks *marks, const char *source_id)

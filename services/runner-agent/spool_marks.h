@@ -22,6 +22,7 @@ struct spool_marks_point {
     } epochs[SPOOL_EPOCHS_KEPT];
     size_t epoch_at;
     size_t source_at;
+    int64_t sources_at_ms; /* when the newest of the rows arrived */
 };
 
 struct spool_marks {
@@ -36,7 +37,7 @@ void spool_marks_done(struct spool_marks *marks);
 uint64_t spool_marks_of(const struct spool_marks *marks, const char *epoch);
 /* "" is no epoch, and no source. */
 void spool_marks_take(struct spool_marks *marks, const char *epoch, uint64_t m);
-void spool_marks_take_source(struct spool_marks *marks, const char *source_id);
+void spool_marks_take_source(struct spool_marks *marks, const char *source_id, int64_t at_ms);
 bool spool_marks_has_source(const struct spool_marks *marks, const char *source_id);
 
 /* Forgets what was taken since that point. */
