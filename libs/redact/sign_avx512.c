@@ -153,9 +153,17 @@ AVX512 INLINE __mmask16 may_begin(const struct filters *filters, __m512i bytes)
 AVX512 INLINE __mmask16 glance(const struct filters *filters, const uint8_t *text, size_t size,
                                __m512i at, __mmask16 valid)
 {
+    const __m512i lower =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i none = _mm512_setzero_si512();
-    __m512i before = _mm512_mask_i32gather_epi32(none, valid, at, (const void *)(text - 2), 1);
-    __m512i behind = _mm512_mask_i32gather_epi32(none, valid, at, (const void *)(text + 2), 1);
+    __m512i first = _mm512_mask_i32gather_epi64(none, (__mmask8)valid, _mm512_castsi512_si256(at),
+                                                (const void *)(text - 2), 1);
+    __m512i second =
+        _mm512_mask_i32gather_epi64(none, (__mmask8)(valid >> 8), _mm512_extracti64x4_epi64(at, 1),
+                                    (const void *)(text - 2), 1);
+    __m512i before = _mm512_permutex2var_epi32(first, lower, second);
+    __m512i behind =
+        _mm512_permutex2var_epi32(first, _mm512_or_si512(lower, _mm512_set1_epi32(1)), second);
     __m512i left = _mm512_sub_epi32(_mm512_set1_epi32((int)size), at);
     __mmask16 is_url = equal(byte_of(before, 2), '%');
     struct sixteen all = read_jsons(before, behind);
