@@ -452,8 +452,7 @@ void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_reda
     stream->count += past;
     stream->sent += past;
     stream->payload += past;
-    stream->text_known = 0;
-    stream->payload_known = 0;
+    stream->text_known += past;
     stream->past_size = 0;
     explicit_bzero(stream->past, sizeof stream->past);
 }

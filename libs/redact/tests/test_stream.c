@@ -347,6 +347,28 @@ static void hits_are_counted_by_value(void **unused)
     kndl_redact_set_unref(set);
 }
 
+static void what_another_set_has_counted_is_not_counted_again(void **unused)
+{
+    struct kndl_redact_set *sets[2] = {set_of(VALUE, NULL), set_of("other/one", VALUE, NULL)};
+    struct fixture f;
+
+    (void)unused;
+    set_up(&f, kndl_redact_set_ref(sets[0]), KNDL_REDACT_BYTES);
+    feed(&f, VALUE " and \033]0;" VALUE " lab", 0);
+    assert_int_equal(kndl_redact_set_hits(sets[0], 0), 2);
+    for (int i = 0; i < 3; i++) {
+        kndl_redact_stream_swap(f.stream, sets[1]);
+        kndl_redact_stream_swap(f.stream, sets[0]);
+        feed(&f, "elled", 1);
+    }
+    feed(&f, "\007 $ ", 1);
+    assert_int_equal(kndl_redact_set_hits(sets[0], 0), 2);
+    assert_int_equal(kndl_redact_set_hits(sets[1], 1), 0);
+    tear_down(&f);
+    kndl_redact_set_unref(sets[0]);
+    kndl_redact_set_unref(sets[1]);
+}
+
 static void a_stream_whose_text_comes_again_counts_nothing(void **unused)
 {
     struct kndl_redact_set *set = set_of(VALUE, NULL);
@@ -387,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_sign_of_an_escape_waits_only_behind_a_beginning),
         cmocka_unit_test(rd_05_the_digits_of_an_escape_wait_for_they_say_what_it_stands_for),
         cmocka_unit_test(hits_are_counted_by_value),
+        cmocka_unit_test(what_another_set_has_counted_is_not_counted_again),
         cmocka_unit_test(a_stream_whose_text_comes_again_counts_nothing),
     };
     return cmocka_run_group_tests_name("redact stream", tests, NULL, NULL);
