@@ -166,6 +166,24 @@ for (const { name, viewport, colorScheme } of sizes) {
 }
 
 describe('others', () => {
+  it('what was written and not sent stays on the way to another page, and leaves with who signs out', async () => {
+    const tab = await Page.open(browser, kndl, { viewport: DESKTOP });
+    const box = tab.page.getByLabel('What should Claude do?');
+    await tab.signIn('ada');
+    await tab.page.goto('/new');
+    await box.fill('for nobody else');
+    await tab.page.getByRole('link', { name: 'Variables' }).click();
+    await tab.page.goto('/new');
+    assert.equal(await box.inputValue(), 'for nobody else');
+    tab.expected.push(/status of 401/);
+    await tab.page.getByRole('button', { name: 'Sign out' }).click();
+    await tab.page.getByLabel('GitHub login').waitFor();
+    await tab.signIn('ada');
+    await tab.page.goto('/new');
+    assert.equal(await box.inputValue(), '');
+    await tab.close();
+  });
+
   it('the way to each page has words, on a phone as well, and shows where one is', async () => {
     for (const viewport of [PHONE, DESKTOP]) {
       const tab = await Page.open(browser, kndl, { viewport });

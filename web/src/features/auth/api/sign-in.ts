@@ -50,6 +50,9 @@ export function useGitHubSignIn() {
 export function useSignOut() {
   return useMutation({
     mutationFn: () => post('/auth/signout', {}),
-    onSuccess: () => window.location.assign('/'),
+    onSuccess: () => {
+      sessionStorage.clear() // drafts: the next one in this tab may be somebody else
+      window.location.assign('/')
+    },
   })
 }
