@@ -29,7 +29,7 @@ static size_t read_unicode(const uint8_t *at, const uint8_t *end, int *ret_byte)
     if (*ret_byte == 0x1b) {
         if (at[size++] != '[')
             return 0;
-        while (size < left && at[size] >= 0x20 && at[size] <= 0x3f)
+        while (size < left && at[size] >= 0x20 && at[size] <= 0x3f && at[size] != '%')
             size++;
         if (size == left || at[size] < 0x40 || at[size] >= 0x7f || at[size] == '\\')
             return 0;
@@ -235,6 +235,8 @@ static inline size_t measure_colour(const uint8_t *at)
     static const uint8_t wanted[8] = {'\\', 'u', '0', '0', '1', 'b', '[', 0};
     uint64_t parameters = load8(at + 7);
     uint64_t others = (parameters ^ UINT64_C(0x2020202020202020)) & UINT64_C(0xe0e0e0e0e0e0e0e0);
+    uint64_t percents = parameters ^ UINT64_C(0x2525252525252525); /* a byte is 0: another lane's */
+    others |= (percents - UINT64_C(0x0101010101010101)) & ~percents & UINT64_C(0x8080808080808080);
     unsigned bits = (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) / 8 * 8;
     uint8_t final = (uint8_t)(parameters >> bits);
     int is_colour = ((load8(at) << 8 | UINT64_C(0x20) << 48) == load8(wanted) << 8) &
