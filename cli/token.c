@@ -8,6 +8,7 @@
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/setup_token.h"
 #include "masked.h"
 #include "secret_input.h"
 #include "verb.h"
@@ -48,19 +49,12 @@ static void write_token(const struct screen *screen, const V1(SetupToken) *token
     write_end(screen, token->expires_at_ms - kndl_clock_wall_ms());
 }
 
-/* Before anybody is asked for a yes; the Hub knows more exactly. */
-static bool is_like_one(const char *text)
-{
-    static const char prefix[] = "sk-ant-oat";
-
-    return strncmp(text + strspn(text, " \t\r\n"), prefix, sizeof prefix - 1) == 0;
-}
-
 static int set(struct cli *cli, struct kndl_error *err)
 {
     V1(SetSetupTokenRequest) request = KNDL__SECRETS__V1__SET_SETUP_TOKEN_REQUEST__INIT;
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret text = {0};
     V1(SetSetupTokenResponse) *response;
+    struct kndl_slice token;
 
     if (secret_input_read("Setup token (claude setup-token prints it)", TOKEN_BYTES_MAX, &text,
                           err) < 0)
@@ -68,10 +62,9 @@ static int set(struct cli *cli, struct kndl_error *err)
     if (text.size == 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "standard input holds no setup token; claude setup-token prints one");
-    if (!is_like_one((const char *)text.data))
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "what standard input holds is no setup token, which begins with "
-                         "sk-ant-oat; claude setup-token prints one");
+    /* Told before anybody is asked for a yes. */
+    if (kndl_setup_token_read((const char *)text.data, &token, err) < 0)
+        return -1;
     if (confirm(cli, PURPOSE, err) < 0)
         return -1;
     request.token = (char *)text.data;

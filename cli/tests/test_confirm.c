@@ -241,11 +241,11 @@ static void cr_01_the_setup_token_comes_from_standard_input(void **state)
 
     hub_will_confirm(f);
     hub_will_answer(&f->hub, "/SetSetupToken", &set.base);
-    assert_int_equal(run(f, &verb_token, "sk-ant-oat01-x\n", (char *[]){"set", NULL}), 0);
+    assert_int_equal(run(f, &verb_token, "sk-ant-oat01-confirmed-token\n", (char *[]){"set", NULL}), 0);
     assert_int_equal(f->purpose, PURPOSE(SETUP_TOKEN));
     Kndl__Secrets__V1__SetSetupTokenRequest *request =
         hub_asked(&f->hub, 2, &kndl__secrets__v1__set_setup_token_request__descriptor);
-    assert_string_equal(request->token, "sk-ant-oat01-x");
+    assert_string_equal(request->token, "sk-ant-oat01-confirmed-token");
     protobuf_c_message_free_unpacked(&request->base, NULL);
     assert_true(carries(f, 2, CONFIRMATION));
 }
@@ -377,7 +377,7 @@ static void what_is_no_setup_token_asks_the_hub_nothing(void **state)
 
     assert_int_equal(run(f, &verb_token, "sk-ant-api03-x\n", (char *[]){"set", NULL}), -1);
     assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-    assert_non_null(strstr(f->err.message, "claude setup-token prints one"));
+    assert_non_null(strstr(f->err.message, "this is an API key"));
     assert_null(strstr(f->err.message, "api03"));
 }
 

@@ -10,8 +10,8 @@
 #include "kndl/clock.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
+#include "kndl/setup_token.h"
 #include "kndl/token.h"
-#include "setup_token.h"
 #include "store.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
@@ -52,8 +52,8 @@ static int set_setup_token(struct kndl_call *call, const V1(SetSetupTokenRequest
     bool changed;
 
     if (read_request(call, req->request_id, &req->base, &request) < 0 ||
-        setup_token_read(req->token, &value, &call->err) < 0 ||
-        store_set_token(secrets->store, &request, value, request.now_ms + SETUP_TOKEN_LIFE_MS,
+        kndl_setup_token_read(req->token, &value, &call->err) < 0 ||
+        store_set_token(secrets->store, &request, value, request.now_ms + KNDL_SETUP_TOKEN_LIFE_MS,
                         call->arena, &token, &changed, &call->err) < 0)
         return -1;
     resp->setup_token = rpc_token(&token, call->arena);

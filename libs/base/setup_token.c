@@ -1,6 +1,6 @@
 /* Telling a setup token from an API key and from nonsense. */
 
-#include "setup_token.h"
+#include "kndl/setup_token.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static bool is_api_key(const char *text)
     return strcasestr(text, "sk-ant-api") != NULL || strcasestr(text, "sk-ant-admin") != NULL;
 }
 
-int setup_token_read(const char *text, struct kndl_slice *ret_token, struct kndl_error *err)
+int kndl_setup_token_read(const char *text, struct kndl_slice *ret_token, struct kndl_error *err)
 {
     struct kndl_slice token = trim(text);
 

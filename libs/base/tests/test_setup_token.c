@@ -1,8 +1,12 @@
-#include "setup_token.h"
-
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "kndl/testing.h"
+#include <cmocka.h>
+
+#include "kndl/setup_token.h"
 
 #define GOOD "sk-ant-oat01-abcDEF0123456789_-abcDEF0123456789"
 
@@ -12,7 +16,7 @@ static void a_setup_token_is_taken_without_the_blanks_around_it(void **state)
     struct kndl_slice token;
 
     (void)state;
-    assert_int_equal(setup_token_read(" \r\n" GOOD "\n\t", &token, &err), 0);
+    assert_int_equal(kndl_setup_token_read(" \r\n" GOOD "\n\t", &token, &err), 0);
     assert_true(kndl_slice_equal(token, kndl_slice_of(GOOD)));
 }
 
@@ -21,7 +25,7 @@ static void assert_refused(const char *text, const char *reason)
     struct kndl_error err = {0};
     struct kndl_slice token;
 
-    assert_int_equal(setup_token_read(text, &token, &err), -1);
+    assert_int_equal(kndl_setup_token_read(text, &token, &err), -1);
     assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
     assert_non_null(strstr(err.message, reason));
     assert_null(strstr(err.message, "abcDEF"));
