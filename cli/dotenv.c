@@ -112,8 +112,12 @@ static int read_entry(struct reader *reader, struct dotenv_entry *ret_entry)
 int dotenv_parse(char *text, struct dotenv_entry *entries, size_t most, size_t *ret_count,
                  struct kndl_error *err)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors write it */
     struct reader reader = {text, 1};
     size_t count = 0;
+
+    if (strncmp(text, mark, sizeof mark - 1) == 0)
+        reader.at += sizeof mark - 1;
 
     while (*reader.at != '\0') {
         struct reader before = reader;

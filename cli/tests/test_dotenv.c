@@ -29,6 +29,9 @@ static void names_and_values_are_read_as_shells_do(void **unused)
     assert_reads("", "");
     assert_reads("\n# nothing\n\n", "");
     assert_reads("A=1\nB=two words  \r\n\nexport C=x=y", "A<1>B<two words>C<x=y>");
+    assert_reads("\xef\xbb\xbf"
+                 "A=1",
+                 "A<1>");
     assert_reads("A=\nB = spaced # comment\nC=no#comment\nD= # c", "A<>B<spaced>C<no#comment>D<>");
 }
 

@@ -41,7 +41,8 @@ static struct run_of run_of(const struct kndl_call *call, const char *session_id
     return (struct run_of){call->runner_id, session_id, run};
 }
 
-/* The front (or the end) of a text that fits, at a character's edge. */
+/* The front (or the end) of a text that fits, at a character's edge. Masked before: what is left of
+ * a value that was cut would not be found. */
 static const char *cut(struct kndl_call *call, const char *text, size_t most, bool is_end)
 {
     size_t size = strlen(text);
@@ -210,8 +211,7 @@ static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *re
 {
     struct sessions *sessions = call->state;
     const struct run_of run = run_of(call, req->session_id, req->run);
-    const char *texts[] = {cut(call, req->reason, REASON_BYTES_MAX, false),
-                           cut(call, req->last_output, LAST_OUTPUT_BYTES_MAX, true)};
+    const char *texts[] = {req->reason, req->last_output};
     const char *masked[2];
     struct changes changes = {0};
 
@@ -227,8 +227,8 @@ static int report_ended(struct kndl_call *call, const V1(ReportEndedRequest) *re
         .last_n = req->last_n,
         .cause = (enum end_cause)req->cause,
         .reason_code = req->reason_code,
-        .reason = masked[0],
-        .last_output = masked[1],
+        .reason = cut(call, masked[0], REASON_BYTES_MAX, false),
+        .last_output = cut(call, masked[1], LAST_OUTPUT_BYTES_MAX, true),
         .conversation_exists = req->conversation_exists,
     };
     if (store_report_ended(sessions->store, call->arena, &run, &ending, &resp->expected_n, &changes,
@@ -248,14 +248,15 @@ static int mask_reason(struct kndl_call *call, const char *session_id, const cha
 {
     struct sessions *sessions = call->state;
     const struct masking masking = {.session_id = session_id};
-    const char *text = cut(call, reason, REASON_BYTES_MAX, false);
 
     *ret_masked = "";
-    if (text[0] == '\0')
+    if (reason[0] == '\0')
         return 0;
-    if (check_own(call, session_id) < 0)
+    if (check_own(call, session_id) < 0 ||
+        peers_mask(sessions->peers, call, &masking, &reason, 1, ret_masked) < 0)
         return -1;
-    return peers_mask(sessions->peers, call, &masking, &text, 1, ret_masked);
+    *ret_masked = cut(call, *ret_masked, REASON_BYTES_MAX, false);
+    return 0;
 }
 
 static int report_prompt(struct kndl_call *call, const V1(ReportPromptRequest) *req,

@@ -572,6 +572,47 @@ static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
     kndl_test_done(&f.answer);
 }
 
+/* A value that the cut goes through. */
+static void what_a_runner_says_is_masked_whole_before_it_is_cut(void **state)
+{
+    enum { REASON_MOST = 1024, OUTPUT_MOST = 16 * 1024, SEEN = 3 };
+    static const char value[] = "secret";
+    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
+    char reason[REASON_MOST + 64] = {0};
+    char output[sizeof value + OUTPUT_MOST] = {0};
+    struct fixture f;
+
+    set_up(&f, state);
+    const char *id = stage_make(f.stage, "ada", "r1", "");
+    stage_deliver(f.stage, id);
+    memset(reason, 'a', sizeof reason - 1);
+    memcpy(reason + REASON_MOST - SEEN, value, sizeof value - 1);
+    memset(output, 'a', OUTPUT_MOST + sizeof value - 1 - SEEN);
+    memcpy(output, value, sizeof value - 1);
+    req.session_id = (char *)id;
+    req.run = 1;
+    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
+    req.reason_code = (char *)"clone_failed";
+    req.reason = reason;
+    req.last_output = output;
+    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
+    struct session session = stage_read(f.stage, id);
+    assert_int_equal(strlen(session.reason), REASON_MOST);
+    assert_string_equal(session.reason + REASON_MOST - SEEN, "***");
+    Kndl__Event__V1__Event **events;
+    size_t count = stage_events(f.stage, id, &events);
+    size_t notes = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (events[i]->kind_case != KNDL__EVENT__V1__EVENT__KIND_NOTE)
+            continue;
+        notes++;
+        assert_int_equal(strlen(events[i]->note->text), OUTPUT_MOST);
+        assert_memory_equal(events[i]->note->text, "***aaa", 6);
+    }
+    assert_int_equal(notes, 1);
+    kndl_test_done(&f.answer);
+}
+
 static void a_runner_of_another_protocol_is_turned_away_and_told_why(void **state)
 {
     V1(AttendRequest) req = INIT(ATTEND_REQUEST);
@@ -643,6 +684,7 @@ int main(void)
         cmocka_unit_test(health_tells_of_the_redactor_and_of_runners_that_are_there),
         cmocka_unit_test(output_that_waits_is_shown_until_it_flows_again),
         cmocka_unit_test(why_a_start_failed_is_masked_before_it_is_stored),
+        cmocka_unit_test(what_a_runner_says_is_masked_whole_before_it_is_cut),
         cmocka_unit_test(an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more),
         cmocka_unit_test(a_runner_of_another_protocol_is_turned_away_and_told_why),
         cmocka_unit_test(a_runner_is_told_which_runs_should_not_be),

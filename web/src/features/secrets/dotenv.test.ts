@@ -12,6 +12,7 @@ describe('a .env file', () => {
   it('is read as shells do', () => {
     expect(read('\n# nothing\n\n')).toBe('')
     expect(read('A=1\nB=two words  \r\n\nexport C=x=y')).toBe('<A=1><B=two words><C=x=y>')
+    expect(read('\uFEFFA=1')).toBe('<A=1>')
     expect(read('A=\nB = spaced # comment\nC=no#comment\nD= # c')).toBe('<A=><B=spaced><C=no#comment><D=>')
   })
 

@@ -20,7 +20,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 // with what is in it.
 export function parseDotenv(text: string): Entry[] {
   const entries: Entry[] = []
-  const whole = text.replace(/\r\n/g, '\n')
+  const whole = text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n')
   let line = 1
   let at = 0
   const wrong = () => new Error(`Line ${line} is not NAME=value.`)
