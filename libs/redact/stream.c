@@ -457,6 +457,30 @@ void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_reda
     explicit_bzero(stream->past, sizeof stream->past);
 }
 
+void kndl_redact_screen(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out)
+{
+    struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf masked = {0};
+    const char *line;
+
+    /* What is whole is masked and counted first: a line may be a part of it. */
+    kndl_redact_text(set, text, &masked);
+    kndl_redact_stream_uncount(stream);
+    line = kndl_buf_text(&masked);
+    for (const char *end = line + masked.size; line < end;) {
+        const char *line_end = memchr(line, '\n', (size_t)(end - line));
+        const char *rest = line_end == NULL ? end : line_end + 1;
+        const char *blanks = rest;
+        while (blanks > line && strchr(" \t\r\n", blanks[-1]) != NULL)
+            blanks--;
+        kndl_redact_feed(stream, kndl_slice(line, (size_t)(blanks - line)), 0, out);
+        kndl_redact_flush(stream, out);
+        kndl_buf_append(out, blanks, (size_t)(rest - blanks));
+        line = rest;
+    }
+    kndl_redact_stream_free(stream);
+}
+
 void kndl_redact_text(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out)
 {
     struct kndl_redact_stream *stream = kndl_redact_stream_new(set, KNDL_REDACT_BYTES);

@@ -9,13 +9,16 @@
 #include "kndl/redact_message.h"
 #include "masks.h"
 
-void masking_texts(struct masks *masks, char *const *texts, size_t count, struct kndl_arena *arena,
-                   char **ret_texts)
+void masking_texts(struct masks *masks, char *const *texts, size_t count, bool are_screens,
+                   struct kndl_arena *arena, char **ret_texts)
 {
     for (size_t i = 0; i < count; i++) {
         KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
 
-        kndl_redact_text(masks_set(masks), kndl_slice_of(texts[i]), &out);
+        if (are_screens)
+            kndl_redact_screen(masks_set(masks), kndl_slice_of(texts[i]), &out);
+        else
+            kndl_redact_text(masks_set(masks), kndl_slice_of(texts[i]), &out);
         ret_texts[i] = kndl_arena_copy(arena, kndl_buf_text(&out));
     }
 }

@@ -10,9 +10,9 @@
 struct kndl_arena;
 struct masks;
 
-/* Whole texts: prompts, answers, reasons, last output. What comes out is in the arena. */
-void masking_texts(struct masks *masks, char *const *texts, size_t count, struct kndl_arena *arena,
-                   char **ret_texts);
+/* Whole texts: prompts, answers, reasons; screens: last output. What comes out is in the arena. */
+void masking_texts(struct masks *masks, char *const *texts, size_t count, bool are_screens,
+                   struct kndl_arena *arena, char **ret_texts);
 
 /* Events, in place. */
 void masking_events(struct masks *masks, Kndl__Event__V1__Event **events, size_t count,

@@ -32,7 +32,7 @@ static int mask(struct kndl_call *call, const V1(MaskRequest) *req, V1(MaskRespo
         return -1;
     resp->texts = kndl_arena_alloc(call->arena, (req->n_texts + 1) * sizeof(*resp->texts));
     resp->n_texts = req->n_texts;
-    masking_texts(masks, req->texts, req->n_texts, call->arena, resp->texts);
+    masking_texts(masks, req->texts, req->n_texts, req->are_screens, call->arena, resp->texts);
     return 0;
 }
 

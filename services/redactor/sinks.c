@@ -26,8 +26,7 @@ static char *pass_text(const struct sink *sink, const struct sinking *sinking, c
 {
     char *text = join(sinking->arena, first, second);
 
-    (void)sink;
-    masking_texts(sinking->masks, &text, 1, sinking->arena, &text);
+    masking_texts(sinking->masks, &text, 1, sink->id == SINK(LAST_OUTPUT), sinking->arena, &text);
     return text;
 }
 

@@ -219,6 +219,7 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
     req.session_id = (char *)(masking->session_id == NULL ? "" : masking->session_id);
     req.creator_id = (char *)(masking->creator_id == NULL ? "" : masking->creator_id);
     req.repo_id = masking->repo_id;
+    req.are_screens = masking->are_screens;
     req.texts = (char **)texts;
     req.n_texts = count;
     limit(call);

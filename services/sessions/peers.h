@@ -77,6 +77,7 @@ struct masking {
     const char *session_id; /* or, before there is one, the two below */
     const char *creator_id;
     int64_t repo_id;
+    bool are_screens; /* of a terminal */
 };
 int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts);

@@ -189,7 +189,7 @@ static int mask_ending(struct kndl_call *call, const char *session_id, const cha
                        const char *ret_masked[2])
 {
     struct sessions *sessions = call->state;
-    const struct masking masking = {.session_id = session_id};
+    const struct masking masking = {.session_id = session_id, .are_screens = true};
 
     ret_masked[0] = ret_masked[1] = "";
     if (texts[0][0] == '\0' && texts[1][0] == '\0')

@@ -132,6 +132,13 @@ void kndl_redact_flush(struct kndl_redact_stream *stream, struct kndl_buf *out);
 void kndl_redact_text(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out);
 
 /*
+ * The same for a terminal's screen, on which a value may have been cut before it was whole: what
+ * ends a line (but for blanks) and begins a value is masked as at a text's end, from eight
+ * characters on.
+ */
+void kndl_redact_screen(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out);
+
+/*
  * The same for JSON text: masks each decoded string (keys too) as a text of its own, and a number
  * or word that holds a value becomes a string of stars. What nothing was found in stays byte for
  * byte. Text that is not JSON, or where a value goes over several strings or members, is masked as

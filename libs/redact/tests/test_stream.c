@@ -244,6 +244,24 @@ static void rd_05_of_a_beginning_that_leaves_at_most_seven_characters_show(void 
     tear_down(&f);
 }
 
+static void rd_01_a_value_that_is_cut_at_a_line_of_a_screen_is_masked(void **unused)
+{
+    struct kndl_redact_set *set = set_of(VALUE, "one-Line\nand-Another", NULL);
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf out = {0};
+
+    (void)unused;
+    kndl_redact_screen(
+        set,
+        kndl_slice_of("key: lab-Tok3n-9Qx  \r\n---\nfew: lab-Tok\nlab-Tok3n-9\nQx7Zv2"
+                      "Lm4 more\n\none-Line\nand-Another\nnot lab-Tok3n-9 here"),
+        &out);
+    assert_string_equal(kndl_buf_text(&out),
+                        "key: *************  \r\n---\nfew: lab-Tok\n***********\n*********"
+                        " more\n\n********\n***********\nnot lab-Tok3n-9 here");
+    assert_int_equal(kndl_redact_set_hits(set, 0), 1);
+    kndl_redact_set_unref(set);
+}
+
 static void a_value_that_comes_late_masks_what_has_not_left(void **unused)
 {
     struct fixture f;
@@ -403,6 +421,7 @@ int main(void)
         cmocka_unit_test(rd_05_held_bytes_leave_100_ms_after_the_oldest_came),
         cmocka_unit_test(rd_05_under_four_characters_wait_10_ms),
         cmocka_unit_test(rd_05_of_a_beginning_that_leaves_at_most_seven_characters_show),
+        cmocka_unit_test(rd_01_a_value_that_is_cut_at_a_line_of_a_screen_is_masked),
         cmocka_unit_test(a_value_that_comes_late_masks_what_has_not_left),
         cmocka_unit_test(what_waits_is_matched_with_the_new_set),
         cmocka_unit_test(text_leaves_in_whole_characters),

@@ -346,6 +346,13 @@ static void texts_are_masked_at_once_with_the_newest_values(void **unused)
     assert_string_equal(resp->texts[1], "plain");
     kndl_test_done(&answer);
 
+    req.texts = (char *[]){(char *)"> canary-Value-314\n---", (char *)""};
+    req.are_screens = true;
+    answer =
+        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+    assert_string_equal(((V1(MaskResponse) *)answer.response)->texts[0], "> ****************\n---");
+    kndl_test_done(&answer);
+
     bus.secrets_code = KNDL_UNAVAILABLE;
     answer =
         kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
