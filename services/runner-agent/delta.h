@@ -54,7 +54,8 @@ size_t delta_unfinished(struct deltas *deltas, const char *subagent_id, struct k
                         Kndl__Event__V1__Event *ret_events[DELTA_BLOCKS_MAX]);
 
 /* The Events of what was matched, or was unfinished, since the last call are kept, or they are not
- * and come again: then their blocks are open as before. */
+ * and come again: then their blocks are open as before. One batch is on its way at a time, as the
+ * mod keeps to; who sends more loses names of blocks of its own Session alone. */
 void delta_settle(struct deltas *deltas, bool is_kept);
 
 /* Sends what is held back, and that the main thread's Turn ended. */
