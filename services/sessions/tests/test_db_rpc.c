@@ -6,50 +6,15 @@
 #include <string.h>
 
 #include "dispatch.h"
-#include "fakes.h"
+#include "fixture.h"
 #include "kndl/secret.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "kndl/token.h"
-#include "rpc.h"
-#include "stage.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
 #define INIT(NAME) KNDL__SESSIONS__V1__##NAME##__INIT
-
-struct fixture {
-    struct stage *stage;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
-    struct sessions sessions;
-    struct kndl_test_answer answer; /* of the last call */
-};
-
-static void set_up(struct fixture *f, void **state)
-{
-    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){
-        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
-    stage_attend(f->stage, "r1", NULL, 0);
-}
-
-static enum kndl_code call(struct fixture *f, const char *person, const char *method,
-                           const ProtobufCMessage *req)
-{
-    kndl_test_done(&f->answer);
-    f->answer = kndl_test_call(sessions_service, &f->sessions, person, method, req);
-    return f->answer.err.code;
-}
-
-static enum kndl_code report(struct fixture *f, const char *runner, const char *method,
-                             const ProtobufCMessage *req)
-{
-    kndl_test_done(&f->answer);
-    f->answer = kndl_test_runner_call(sessions_runner_service, &f->sessions, runner, method, req);
-    return f->answer.err.code;
-}
 
 static enum kndl_code create(struct fixture *f, const char *person, const char *request,
                              const char *prompt)
@@ -471,196 +436,6 @@ a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone(void
     assert_int_equal(report(&f, "r1", "MintGitToken", &req.base), KNDL_ABORTED);
 }
 
-static V1(Session) *shown(struct fixture *f, const char *id)
-{
-    V1(GetSessionRequest) req = INIT(GET_SESSION_REQUEST);
-
-    req.session_id = (char *)id;
-    assert_int_equal(call(f, "ada", "GetSession", &req.base), KNDL_OK);
-    return ((V1(GetSessionResponse) *)f->answer.response)->session;
-}
-
-/* The redactor fails closed: what it cannot mask waits, and that is to be seen. */
-static void output_that_waits_is_shown_until_it_flows_again(void **state)
-{
-    V1(ReportWaitingRequest) req = INIT(REPORT_WAITING_REQUEST);
-    struct fixture f;
-    int64_t version;
-
-    set_up(&f, state);
-    f.peers.redactor_down = true;
-    const char *id = stage_make(f.stage, "ada", "r1", "");
-    stage_run(f.stage, "r1", id);
-    version = stage_read(f.stage, id).view_version;
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.is_waiting = true;
-    req.reason_code = (char *)"because";
-    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_INVALID_ARGUMENT);
-    req.reason_code = (char *)"output_waits";
-    assert_int_equal(report(&f, "r2", "ReportWaiting", &req.base), KNDL_NOT_FOUND);
-    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
-    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
-    assert_int_equal(stage_read(f.stage, id).view_version, version + 1);
-    assert_int_equal(shown(&f, id)->state, LIFE(ACTIVE));
-    assert_string_equal(shown(&f, id)->reason_code, "output_waits");
-    assert_non_null(strstr(shown(&f, id)->reason, "waits on the Runner"));
-    req.reason_code = (char *)"spool_full";
-    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
-    assert_string_equal(shown(&f, id)->reason_code, "spool_full");
-
-    req.is_waiting = false;
-    assert_int_equal(report(&f, "r1", "ReportWaiting", &req.base), KNDL_OK);
-    assert_string_equal(shown(&f, id)->reason, "");
-    assert_int_equal(stage_read(f.stage, id).view_version, version + 3);
-    kndl_test_done(&f.answer);
-}
-
-/* Nothing that the Runner said may be shown then, but that and why it failed. */
-static void an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more(void **state)
-{
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
-    struct fixture f;
-
-    set_up(&f, state);
-    const char *id = stage_make(f.stage, "ada", "r1", "");
-    stage_deliver(f.stage, id);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"setup_token_unavailable";
-    req.reason = (char *)"unmasked reason";
-    req.last_output = (char *)"unmasked output";
-    f.peers.mask_unreadable = true;
-    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
-    struct session session = stage_read(f.stage, id);
-    assert_int_equal(session.state, LIFE(FAILED));
-    assert_string_equal(session.reason_code, "setup_token_unavailable");
-    assert_non_null(strstr(session.reason, "set the setup token"));
-    assert_null(strstr(session.reason, "unmasked"));
-    Kndl__Event__V1__Event **events;
-    size_t count = stage_events(f.stage, id, &events);
-    for (size_t i = 0; i < count; i++)
-        assert_int_not_equal(events[i]->kind_case, KNDL__EVENT__V1__EVENT__KIND_NOTE);
-    kndl_test_done(&f.answer);
-}
-
-static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
-{
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
-    struct fixture f;
-
-    set_up(&f, state);
-    const char *id = stage_make(f.stage, "ada", "r1", "");
-    stage_deliver(f.stage, id);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"clone_failed";
-    req.reason = (char *)"the clone with secret failed";
-    req.last_output = (char *)"fatal: secret";
-    f.peers.redactor_down = true;
-    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_UNAVAILABLE);
-    assert_int_equal(stage_read(f.stage, id).state, LIFE(STARTING));
-    f.peers.redactor_down = false;
-    assert_int_equal(report(&f, "r2", "ReportEnded", &req.base), KNDL_NOT_FOUND);
-    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
-    struct session session = stage_read(f.stage, id);
-    assert_int_equal(session.state, LIFE(FAILED));
-    assert_string_equal(session.reason_code, "clone_failed");
-    assert_string_equal(session.reason, "the clone with ****** failed");
-    kndl_test_done(&f.answer);
-}
-
-/* A value that the cut goes through. */
-static void what_a_runner_says_is_masked_whole_before_it_is_cut(void **state)
-{
-    enum { REASON_MOST = 1024, OUTPUT_MOST = 16 * 1024, SEEN = 3 };
-    static const char value[] = "secret";
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
-    char reason[REASON_MOST + 64] = {0};
-    char output[sizeof value + OUTPUT_MOST] = {0};
-    struct fixture f;
-
-    set_up(&f, state);
-    const char *id = stage_make(f.stage, "ada", "r1", "");
-    stage_deliver(f.stage, id);
-    memset(reason, 'a', sizeof reason - 1);
-    memcpy(reason + REASON_MOST - SEEN, value, sizeof value - 1);
-    memset(output, 'a', OUTPUT_MOST + sizeof value - 1 - SEEN);
-    memcpy(output, value, sizeof value - 1);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"clone_failed";
-    req.reason = reason;
-    req.last_output = output;
-    assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
-    struct session session = stage_read(f.stage, id);
-    assert_int_equal(strlen(session.reason), REASON_MOST);
-    assert_string_equal(session.reason + REASON_MOST - SEEN, "***");
-    Kndl__Event__V1__Event **events;
-    size_t count = stage_events(f.stage, id, &events);
-    size_t notes = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (events[i]->kind_case != KNDL__EVENT__V1__EVENT__KIND_NOTE)
-            continue;
-        notes++;
-        assert_int_equal(strlen(events[i]->note->text), OUTPUT_MOST);
-        assert_memory_equal(events[i]->note->text, "***aaa", 6);
-    }
-    assert_int_equal(notes, 1);
-    kndl_test_done(&f.answer);
-}
-
-static void a_runner_of_another_protocol_is_turned_away_and_told_why(void **state)
-{
-    V1(AttendRequest) req = INIT(ATTEND_REQUEST);
-    uint8_t key[32] = {1};
-    struct fixture f;
-
-    set_up(&f, state);
-    req.protocol = 0;
-    req.version = (char *)"0.1";
-    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Runner"));
-    req.protocol = 1;
-    req.seal_key.data = key;
-    req.seal_key.len = sizeof key;
-    req.hostname = (char *)"caf\xc3\xa9";
-    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_INVALID_ARGUMENT);
-    req.hostname = (char *)"cafe";
-    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_OK);
-    kndl_test_done(&f.answer);
-}
-
-static void a_runner_is_told_which_runs_should_not_be(void **state)
-{
-    V1(AttendRequest) req = INIT(ATTEND_REQUEST);
-    V1(AttendRequest__Run) gone = INIT(ATTEND_REQUEST__RUN), here = INIT(ATTEND_REQUEST__RUN);
-    uint8_t key[32] = {1};
-    struct fixture f;
-
-    set_up(&f, state);
-    const char *id = stage_make(f.stage, "ada", "r1", "");
-    stage_run(f.stage, "r1", id);
-    here.session_id = (char *)id;
-    here.run = gone.run = 1;
-    here.phase = gone.phase = KNDL__SESSIONS__V1__ATTEND_REQUEST__PHASE__PHASE_RUNNING;
-    gone.session_id = (char *)"dddddddddddddddddddddddddd";
-    req.protocol = 1;
-    req.instance_id = (char *)"i1";
-    req.seal_key.data = key;
-    req.seal_key.len = sizeof key;
-    req.n_runs = 2;
-    req.runs = (V1(AttendRequest__Run) *[]){&here, &gone};
-    assert_int_equal(report(&f, "r1", "Attend", &req.base), KNDL_OK);
-    const V1(AttendResponse) *resp = (V1(AttendResponse) *)f.answer.response;
-    assert_int_equal(resp->n_stop_session_ids, 1);
-    assert_string_equal(resp->stop_session_ids[0], gone.session_id);
-    kndl_test_done(&f.answer);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -682,12 +457,6 @@ int main(void)
         cmocka_unit_test(
             a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone),
         cmocka_unit_test(health_tells_of_the_redactor_and_of_runners_that_are_there),
-        cmocka_unit_test(output_that_waits_is_shown_until_it_flows_again),
-        cmocka_unit_test(why_a_start_failed_is_masked_before_it_is_stored),
-        cmocka_unit_test(what_a_runner_says_is_masked_whole_before_it_is_cut),
-        cmocka_unit_test(an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more),
-        cmocka_unit_test(a_runner_of_another_protocol_is_turned_away_and_told_why),
-        cmocka_unit_test(a_runner_is_told_which_runs_should_not_be),
     };
     struct kndl_error err;
 

@@ -1,0 +1,28 @@
+#include "fixture.h"
+
+#include "kndl/sessions/v1/sessions_runner_service.pb-c.h"
+#include "kndl/sessions/v1/sessions_service.pb-c.h"
+
+void set_up(struct fixture *f, void **state)
+{
+    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
+    f->sessions = (struct sessions){
+        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
+    stage_attend(f->stage, "r1", NULL, 0);
+}
+
+enum kndl_code call(struct fixture *f, const char *person, const char *method,
+                    const ProtobufCMessage *req)
+{
+    kndl_test_done(&f->answer);
+    f->answer = kndl_test_call(sessions_service, &f->sessions, person, method, req);
+    return f->answer.err.code;
+}
+
+enum kndl_code report(struct fixture *f, const char *runner, const char *method,
+                      const ProtobufCMessage *req)
+{
+    kndl_test_done(&f->answer);
+    f->answer = kndl_test_runner_call(sessions_runner_service, &f->sessions, runner, method, req);
+    return f->answer.err.code;
+}

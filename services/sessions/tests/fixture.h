@@ -1,0 +1,25 @@
+#pragma once
+
+/* The handlers, called as people and Runners do, with a stage (stage.h) and fakes (fakes.h). */
+
+#include "fakes.h"
+#include "rpc.h"
+#include "stage.h"
+
+struct fixture {
+    struct stage *stage;
+    struct peers peers;
+    struct runners runners;
+    struct live live;
+    struct sessions sessions;
+    struct kndl_test_answer answer; /* of the last call */
+};
+
+/* With a Runner r1 that is there. */
+void set_up(struct fixture *f, void **state);
+
+/* A person's call, and a Runner's; the answer is in the fixture until the next one. */
+enum kndl_code call(struct fixture *f, const char *person, const char *method,
+                    const ProtobufCMessage *req);
+enum kndl_code report(struct fixture *f, const char *runner, const char *method,
+                      const ProtobufCMessage *req);
