@@ -263,7 +263,8 @@ static void read_error(natsMsg *message, const char *target, struct kndl_error *
     const char *why = kndl_message_header(message, KNDL_HEADER_ERROR);
 
     if (natsMsg_IsNoResponders(message)) {
-        kndl_fail(err, KNDL_UNAVAILABLE, "%s is not there", target);
+        kndl_fail(err, KNDL_UNAVAILABLE, "%s is away and nothing reached it; try again in a moment",
+                  target);
         return;
     }
     if (code == NULL)

@@ -316,7 +316,8 @@ static void nobody_there_is_unavailable_at_once(void **unused)
     (void)unused;
     stop_redactor();
     assert_int_equal(mask(sessions, "hello", &asked), KNDL_UNAVAILABLE);
-    assert_string_equal(asked.err.message, "redactor is not there");
+    assert_string_equal(asked.err.message,
+                        "redactor is away and nothing reached it; try again in a moment");
     start_redactor();
 }
 
