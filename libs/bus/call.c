@@ -61,17 +61,45 @@ static int wait_for_answer(struct kndl_bus *bus, const struct kndl_request *requ
     return status;
 }
 
-/* Where this worker is counted, with the lock held; NULL: half of them wait for that target. */
-static struct target *find_place(struct kndl_bus *bus, const char *name)
+/* Where workers are counted that wait for this target, with the lock held; a free place if none
+ * does. NULL: there is none. */
+static struct target *find_target(struct kndl_bus *bus, const char *name)
 {
     struct target *target = NULL;
 
     for (size_t i = 0; i < KNDL_TARGETS_MAX; i++) {
         struct target *at = &bus->targets[i];
         if (at->waiting > 0 && strcmp(at->name, name) == 0)
-            return at->waiting < bus->waits_max ? at : NULL;
+            return at;
         if (at->waiting == 0 && target == NULL)
             target = at;
+    }
+    return target;
+}
+
+static bool has_place(const struct kndl_bus *bus, const struct target *target)
+{
+    return target != NULL && target->waiting < bus->waits_max;
+}
+
+/* Waits, with the lock held, until less than half of the workers wait for the target; NULL if none
+ * of them comes back for so long. */
+static struct target *wait_for_place(struct kndl_bus *bus, const char *name)
+{
+    struct timespec until = kndl_wait_until(PLACE_MS_MAX);
+    struct target *target = find_target(bus, name);
+    uint64_t returned = target == NULL ? 0 : target->returned;
+
+    while (!has_place(bus, target)) {
+        bool is_over = pthread_cond_timedwait(&bus->place_free, &bus->lock, &until) != 0;
+        target = find_target(bus, name);
+        if (!is_over || has_place(bus, target))
+            continue;
+        if (target == NULL || target->returned == returned)
+            return NULL;
+        /* Others were quicker. */
+        returned = target->returned;
+        until = kndl_wait_until(PLACE_MS_MAX);
     }
     return target;
 }
@@ -83,13 +111,8 @@ static struct target *find_place(struct kndl_bus *bus, const char *name)
 static int begin_wait(struct kndl_bus *bus, const char *name, struct target **ret_target,
                       struct kndl_error *err)
 {
-    struct timespec until = kndl_wait_until(PLACE_MS_MAX);
-    struct target *target;
-
     pthread_mutex_lock(&bus->lock);
-    while ((target = find_place(bus, name)) == NULL)
-        if (pthread_cond_timedwait(&bus->place_free, &bus->lock, &until) != 0)
-            break;
+    struct target *target = wait_for_place(bus, name);
     if (target != NULL) {
         snprintf(target->name, sizeof target->name, "%s", name);
         target->waiting++;
@@ -105,6 +128,7 @@ static void end_wait(struct kndl_bus *bus, struct target *target)
 {
     pthread_mutex_lock(&bus->lock);
     target->waiting--;
+    target->returned++;
     pthread_cond_broadcast(&bus->place_free);
     pthread_mutex_unlock(&bus->lock);
 }

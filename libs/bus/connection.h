@@ -47,6 +47,7 @@ struct kndl_bus {
     struct target {
         char name[65];
         unsigned waiting;
+        uint64_t returned;       /* that waited here and do no more */
     } targets[KNDL_TARGETS_MAX]; /* those with waiting 0 are free */
     pthread_cond_t place_free;   /* one of them waits no more */
 };
