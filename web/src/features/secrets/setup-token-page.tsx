@@ -2,7 +2,7 @@ import { useState } from 'react'
 
 import { maskedText } from './masked'
 import { useRemoveSetupToken, useSetSetupToken, useSetupToken } from './api/setup-token'
-import { tokenEnd } from '@/lib/setup-token'
+import { tokenEnd } from '@/lib/token-end'
 import { sentence } from '@/lib/transport'
 import { fullTime } from '@/lib/time'
 import { Button } from '@/ui/button'

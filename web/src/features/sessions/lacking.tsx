@@ -7,7 +7,8 @@ import { TriangleAlert } from 'lucide-react'
 import { Runner_State, type Runner } from '@/gen/kndl/sessions/v1/runners_service_pb'
 import type { SetupToken } from '@/gen/kndl/secrets/v1/secrets_service_pb'
 import { runnersQuery } from '@/lib/runners'
-import { setupTokenQuery, tokenEnd } from '@/lib/setup-token'
+import { setupTokenQuery } from '@/lib/setup-token'
+import { tokenEnd } from '@/lib/token-end'
 import { fullTime } from '@/lib/time'
 
 export function Way({ to, children }: { to: '/setup-token' | '/runners'; children: ReactNode }) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { tokenEnd } from './setup-token'
+import { tokenEnd } from './token-end'
 
 test('a setup token that ends soon is told from one that does not, and from one that has ended', () => {
   const now = 1_700_000_000_000
