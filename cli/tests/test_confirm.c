@@ -241,7 +241,8 @@ static void cr_01_the_setup_token_comes_from_standard_input(void **state)
 
     hub_will_confirm(f);
     hub_will_answer(&f->hub, "/SetSetupToken", &set.base);
-    assert_int_equal(run(f, &verb_token, "sk-ant-oat01-confirmed-token\n", (char *[]){"set", NULL}), 0);
+    assert_int_equal(run(f, &verb_token, "sk-ant-oat01-confirmed-token\n", (char *[]){"set", NULL}),
+                     0);
     assert_int_equal(f->purpose, PURPOSE(SETUP_TOKEN));
     Kndl__Secrets__V1__SetSetupTokenRequest *request =
         hub_asked(&f->hub, 2, &kndl__secrets__v1__set_setup_token_request__descriptor);
