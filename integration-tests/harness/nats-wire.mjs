@@ -71,8 +71,11 @@ export class Wire {
     for (;;) {
       const end = this.buffer.indexOf('\r\n');
       if (end < 0) break;
-      this.lines.push(this.buffer.slice(0, end));
+      const line = this.buffer.slice(0, end);
       this.buffer = this.buffer.slice(end + 2);
+      // At once, whoever reads now: the server ends a connection that is silent.
+      if (line === 'PING') this.write('PONG\r\n');
+      else this.lines.push(line);
     }
     while (this.lines.length > 0 && this.waiting.length > 0)
       this.waiting.shift()(this.lines.shift());
@@ -90,7 +93,6 @@ export class Wire {
     for (;;) {
       const line = await this.line();
       if (line === 'PONG') return refusal;
-      if (line === 'PING') this.write('PONG\r\n');
       if (line.startsWith('-ERR')) refusal = line;
       if (line === '-CLOSED') return refusal || line;
     }
@@ -132,7 +134,6 @@ export class Wire {
     let said = '';
     for (;;) {
       const line = await this.line();
-      if (line === 'PING') this.write('PONG\r\n');
       if (line === '-CLOSED') return said;
       if (line.startsWith('-ERR')) said = line;
     }
