@@ -115,6 +115,7 @@ export class Wire {
     this.write(`SUB ${inbox} 9999\r\nPUB ${subject} ${inbox} ${body.length}\r\n${body.toString('latin1')}\r\n`);
     for (;;) {
       const line = await this.line();
+      if (line === '-CLOSED') throw new Error('the server ended the connection');
       if (line.startsWith('-')) return line;
       if (!line.startsWith('HMSG')) continue;
       const headers = [];
