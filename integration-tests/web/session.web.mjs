@@ -173,8 +173,9 @@ describe('others', () => {
     await tab.page.goto('/new');
     await box.fill('for nobody else');
     await tab.page.getByRole('link', { name: 'Variables' }).click();
+    await tab.page.getByRole('heading', { name: 'Variables', level: 1 }).waitFor();
     await tab.page.goto('/new');
-    assert.equal(await box.inputValue(), 'for nobody else');
+    await until('the draft is there', async () => (await box.inputValue()) === 'for nobody else');
     tab.expected.push(/status of 401/);
     await tab.page.getByRole('button', { name: 'Sign out' }).click();
     await tab.page.getByLabel('GitHub login').waitFor();
@@ -189,6 +190,7 @@ describe('others', () => {
       const tab = await Page.open(browser, kndl, { viewport });
       await tab.signIn('ada');
       const pages = tab.page.getByRole('navigation', { name: 'Pages' });
+      await pages.getByRole('link').first().waitFor();
       const words = (await pages.getByRole('link').allInnerTexts()).map((text) => text.trim());
       assert.deepEqual(words, ['Variables', 'Setup token', 'Runners', 'Members', 'Sign-ins']);
       await tab.page.getByRole('button', { name: 'Sign out' }).getByText('Sign out').waitFor();
