@@ -194,10 +194,8 @@ static void scan_percent(struct scan *scan, size_t at, struct state state)
 
     if (met & SIGN_DECODED)
         (void)read_lane(scan, at, state, LANE_URL_2, '%');
-    if (met & OTHER_SIGN) {
-        (void)read_lane(scan, at, state, LANE_URL_JSON, '%');
+    if (met & OTHER_SIGN && read_lane(scan, at, state, LANE_URL_JSON, '%') & OTHER_SIGN)
         (void)read_lane(scan, at, state, LANE_URL_JSON_2, '%');
-    }
 }
 
 static void scan_backslash(struct scan *scan, size_t at, struct state state)
