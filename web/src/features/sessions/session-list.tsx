@@ -44,7 +44,7 @@ export function SessionList() {
           type="button"
           aria-pressed={mine}
           onClick={() => setMine(!mine)}
-          className={`min-h-11 min-w-11 rounded-lg px-2 text-sm md:min-h-9 ${mine ? 'bg-accent-soft text-accent' : 'text-muted hover:bg-sunken'}`}
+          className={`min-h-11 min-w-11 rounded-lg px-2 text-sm md:min-h-9 ${mine ? 'bg-accent-soft text-ink' : 'text-muted hover:bg-sunken'}`}
         >
           Mine
         </button>
