@@ -316,8 +316,8 @@ size_t sign_look(const struct filters *filters, const uint8_t *text, size_t size
     for (size_t i = 0; i < count; i++) {
         uint32_t at = places[i];
         places[looked] = at;
-        looked += (size_t)((size - at < LOOK_BYTES) | (filters->short4.pieces > 0) |
-                           look(filters, text + at));
+        looked += text[at] == '%' || size - at < LOOK_BYTES || filters->short4.pieces > 0 ||
+                  look(filters, text + at);
     }
     for (size_t i = 0; i < looked; i++) {
         if (sign_may_matter(filters, text, size, places[i]))

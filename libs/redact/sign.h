@@ -14,7 +14,7 @@
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
 
 /* Of the signs that a glance has left, keeps those that may matter; returns how many. As for
- * sift_fn below: of signs near the text's end bytes behind it are read, and mean nothing. */
+ * sift_fn below. */
 size_t sign_look(const struct filters *filters, const uint8_t *text, size_t size, uint32_t *places,
                  size_t count);
 
