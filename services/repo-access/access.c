@@ -145,7 +145,7 @@ static int ask(struct repo_access *repo_access, struct person *person, int64_t r
         (void)store_keep_try(repo_access->store, person->id, repo_id, now_ms, NULL);
     flight_end(key);
     if (has_changed)
-        peers_publish(repo_access->peers, FACT_ACCESS, person->id);
+        peers_publish(repo_access->bus, FACT_ACCESS, person->id);
     return result;
 }
 

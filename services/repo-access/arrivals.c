@@ -149,7 +149,7 @@ int replace_credential(struct kndl_call *call, const ProtobufCBinaryData *hash)
                                  &person, &call->err) < 0)
         return -1;
     if (person[0] != '\0')
-        peers_publish(repo_access->peers, FACT_PEOPLE, person);
+        peers_publish(repo_access->bus, FACT_PEOPLE, person);
     return 0;
 }
 

@@ -22,7 +22,7 @@ static int tell(struct kndl_call *call)
             return -1;
         if (departure == NULL)
             return 0;
-        if (peers_tell_departure(repo_access->peers, call, departure) < 0) {
+        if (peers_tell_departure(repo_access->bus, call, departure) < 0) {
             kndl_log(KNDL_WARNING, "a service has not heard of a Member who was removed",
                      KNDL_STR("service", departure->service),
                      KNDL_STR("person", departure->person_id), KNDL_STR("why", call->err.message));

@@ -16,7 +16,6 @@
 #include "kndl/secret.h"
 #include "kndl/service.h"
 #include "oauth.h"
-#include "peers.h"
 #include "recheck.h"
 #include "rpc.h"
 #include "settings.h"
@@ -26,7 +25,6 @@ static void close_worker(void *state)
 {
     struct repo_access *repo_access = state;
 
-    peers_close(repo_access->peers);
     oauth_close(repo_access->oauth);
     github_close(repo_access->github);
     store_close(repo_access->store);
@@ -37,8 +35,9 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
 {
     struct repo_access *repo_access = kndl_new0(struct repo_access);
 
+    repo_access->bus = bus;
     if (store_open(&repo_access->store, err) < 0 || github_open(&repo_access->github, err) < 0 ||
-        oauth_open(&repo_access->oauth, err) < 0 || peers_open(bus, &repo_access->peers, err) < 0) {
+        oauth_open(&repo_access->oauth, err) < 0) {
         close_worker(repo_access);
         return -1;
     }

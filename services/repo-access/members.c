@@ -148,7 +148,7 @@ int remove_member(struct kndl_call *call, const V1(RemoveMemberRequest) *req,
                             &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "a Member was removed", KNDL_STR("person", req->person_id));
-    peers_publish(repo_access->peers, FACT_PEOPLE, req->person_id);
+    peers_publish(repo_access->bus, FACT_PEOPLE, req->person_id);
     call->wake = &departures_task;
     return 0;
 }
@@ -164,6 +164,6 @@ int hand_over_ownership(struct kndl_call *call, const V1(HandOverOwnershipReques
         store_hand_over(repo_access->store, &asked, req->person_id, call->arena, &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "ownership was handed over", KNDL_STR("to", req->person_id));
-    peers_publish(repo_access->peers, FACT_PEOPLE, req->person_id);
+    peers_publish(repo_access->bus, FACT_PEOPLE, req->person_id);
     return 0;
 }

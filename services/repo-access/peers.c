@@ -2,12 +2,10 @@
 
 #include "peers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kndl/bus.h"
 #include "kndl/log.h"
-#include "kndl/mem.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_internal_service.pb-c.h"
@@ -16,24 +14,7 @@
 #define SESSIONS(name) Kndl__Sessions__V1__##name
 #define SECRETS(name) Kndl__Secrets__V1__##name
 
-struct peers {
-    struct kndl_bus *bus;
-};
-
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
-{
-    (void)err;
-    *ret_peers = kndl_new0(struct peers);
-    (*ret_peers)->bus = bus;
-    return 0;
-}
-
-void peers_close(struct peers *peers)
-{
-    free(peers);
-}
-
-static int tell_sessions(struct peers *peers, struct kndl_call *call,
+static int tell_sessions(struct kndl_bus *bus, struct kndl_call *call,
                          const struct departure *departure)
 {
     SESSIONS(MemberRemovedRequest) request = KNDL__SESSIONS__V1__MEMBER_REMOVED_REQUEST__INIT;
@@ -41,11 +22,11 @@ static int tell_sessions(struct peers *peers, struct kndl_call *call,
 
     request.person_id = (char *)departure->person_id;
     return KNDL_CALL(SESSIONS, MemberRemoved,
-                     kndl__sessions__v1__sessions_internal_service__descriptor, peers->bus, call,
-                     &request, &response);
+                     kndl__sessions__v1__sessions_internal_service__descriptor, bus, call, &request,
+                     &response);
 }
 
-static int tell_secrets(struct peers *peers, struct kndl_call *call,
+static int tell_secrets(struct kndl_bus *bus, struct kndl_call *call,
                         const struct departure *departure)
 {
     SECRETS(MemberRemovedRequest) request = KNDL__SECRETS__V1__MEMBER_REMOVED_REQUEST__INIT;
@@ -54,25 +35,25 @@ static int tell_secrets(struct peers *peers, struct kndl_call *call,
     request.person_id = (char *)departure->person_id;
     request.removal_id = (char *)departure->removal_id;
     return KNDL_CALL(SECRETS, MemberRemoved,
-                     kndl__secrets__v1__secrets_internal_service__descriptor, peers->bus, call,
-                     &request, &response);
+                     kndl__secrets__v1__secrets_internal_service__descriptor, bus, call, &request,
+                     &response);
 }
 
-int peers_tell_departure(struct peers *peers, struct kndl_call *call,
+int peers_tell_departure(struct kndl_bus *bus, struct kndl_call *call,
                          const struct departure *departure)
 {
-    return strcmp(departure->service, "sessions") == 0 ? tell_sessions(peers, call, departure)
-                                                       : tell_secrets(peers, call, departure);
+    return strcmp(departure->service, "sessions") == 0 ? tell_sessions(bus, call, departure)
+                                                       : tell_secrets(bus, call, departure);
 }
 
-void peers_publish(struct peers *peers, enum peers_fact fact, const char *person_id)
+void peers_publish(struct kndl_bus *bus, enum peers_fact fact, const char *person_id)
 {
     Kndl__RepoAccess__V1__Changed changed = KNDL__REPO_ACCESS__V1__CHANGED__INIT;
     struct kndl_error err = {0};
 
     changed.person_id = (char *)person_id;
-    if (kndl_bus_publish_fact(peers->bus, fact == FACT_PEOPLE ? "people" : "access", &changed.base,
-                              &err) < 0)
+    if (kndl_bus_publish_fact(bus, fact == FACT_PEOPLE ? "people" : "access", &changed.base, &err) <
+        0)
         kndl_log(KNDL_WARNING, "a fact was not published; gateways learn of it later",
                  KNDL_STR("why", err.message));
 }

@@ -9,8 +9,8 @@
 #include "kndl/arena.h"
 
 struct github;
+struct kndl_bus;
 struct oauth;
-struct peers;
 struct person;
 struct repo;
 struct store;
@@ -20,7 +20,7 @@ struct repo_access {
     struct store *store;
     struct github *github;
     struct oauth *oauth;
-    struct peers *peers;
+    struct kndl_bus *bus;
     bool has_offered; /* of the task that offers the Setup link: it did */
 };
 

@@ -26,7 +26,7 @@ int sign_out(struct kndl_call *call, const V1(SignOutRequest) *req, V1(SignOutRe
     if (store_revoke_credential(repo_access->store, req->credential_hash.data, call->actor.id,
                                 kndl_clock_wall_ms(), &call->err) < 0)
         return -1;
-    peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
+    peers_publish(repo_access->bus, FACT_PEOPLE, call->actor.id);
     return 0;
 }
 
@@ -90,7 +90,7 @@ int end_sign_in(struct kndl_call *call, const V1(EndSignInRequest) *req,
         store_end_credentials(repo_access->store, &asked, req->sign_in_id, call->arena,
                               &call->err) < 0)
         return -1;
-    peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
+    peers_publish(repo_access->bus, FACT_PEOPLE, call->actor.id);
     return 0;
 }
 
@@ -105,6 +105,6 @@ int end_all_sign_ins(struct kndl_call *call, const V1(EndAllSignInsRequest) *req
         store_end_credentials(repo_access->store, &asked, NULL, call->arena, &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "signed out everywhere", KNDL_STR("person", call->actor.id));
-    peers_publish(repo_access->peers, FACT_PEOPLE, call->actor.id);
+    peers_publish(repo_access->bus, FACT_PEOPLE, call->actor.id);
     return 0;
 }

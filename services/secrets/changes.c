@@ -20,7 +20,7 @@ static int tell(struct kndl_call *call)
             return -1;
         if (change == NULL)
             return 0;
-        if (peers_tell_token_changed(secrets->peers, call, change) < 0) {
+        if (peers_tell_token_changed(secrets->bus, call, change) < 0) {
             kndl_log(KNDL_WARNING, "sessions has not heard of a setup token that changed",
                      KNDL_STR("person", change->person_id), KNDL_STR("why", call->err.message));
             call->err = (struct kndl_error){0};

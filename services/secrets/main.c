@@ -15,7 +15,6 @@
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
-#include "peers.h"
 #include "rotate.h"
 #include "rpc.h"
 #include "store.h"
@@ -24,7 +23,6 @@ static void close_worker(void *state)
 {
     struct secrets *secrets = state;
 
-    peers_close(secrets->peers);
     store_close(secrets->store);
     free(secrets);
 }
@@ -33,7 +31,8 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
 {
     struct secrets *secrets = kndl_new0(struct secrets);
 
-    if (store_open(&secrets->store, err) < 0 || peers_open(bus, &secrets->peers, err) < 0) {
+    secrets->bus = bus;
+    if (store_open(&secrets->store, err) < 0) {
         close_worker(secrets);
         return -1;
     }

@@ -4,13 +4,13 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-struct peers;
+struct kndl_bus;
 struct store;
 
 /* What a worker has of its own. */
 struct secrets {
     struct store *store;
-    struct peers *peers;
+    struct kndl_bus *bus;
 };
 
 extern ProtobufCService *const secrets_service;          /* people: rpc.c */

@@ -74,7 +74,7 @@ int list_shared_variables(struct kndl_call *call, const V1(ListSharedVariablesRe
                variables.all[i].link_count * sizeof *repo_ids);
         at += variables.all[i].link_count;
     }
-    if (peers_check_access(secrets->peers, call, repo_ids, links, &access) < 0)
+    if (kndl_access_check(secrets->bus, call, repo_ids, links, &access) < 0)
         return -1;
 
     resp->variables =
@@ -96,8 +96,7 @@ int stand_to_shared(struct kndl_call *call, const struct variable *variable, uns
     struct kndl_access access;
     V1(Variable) *out;
 
-    if (peers_check_access(secrets->peers, call, variable->links, variable->link_count, &access) <
-        0)
+    if (kndl_access_check(secrets->bus, call, variable->links, variable->link_count, &access) < 0)
         return -1;
     switch (judge(call, variable, access.allowed, &out)) {
     case HIDDEN:
@@ -128,7 +127,7 @@ static void changed(struct kndl_call *call, const struct variable *variable, con
 
     kndl_log(KNDL_INFO, what, KNDL_STR("person", call->actor.id), KNDL_STR("id", variable->id),
              KNDL_STR("name", variable->name));
-    peers_say_masks_changed(secrets->peers);
+    peers_say_masks_changed(secrets->bus);
 }
 
 int set_shared_variable(struct kndl_call *call, const V1(SetSharedVariableRequest) *req,

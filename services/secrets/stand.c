@@ -3,7 +3,6 @@
 #include "handlers.h"
 #include "kndl/access.h"
 #include "kndl/id.h"
-#include "peers.h"
 #include "rpc.h"
 #include "variable.h"
 
@@ -18,7 +17,7 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, stru
     if (store_find_session_repo(secrets->store, session_id, call->arena, &named->repo_id,
                                 &named->has_variables, &call->err) < 0)
         return kndl_stand_absent(call);
-    if (peers_check_access(secrets->peers, call, &named->repo_id, 1, &access) < 0)
+    if (kndl_access_check(secrets->bus, call, &named->repo_id, 1, &access) < 0)
         return -1;
     if (access.count > 0)
         *ret_who |= KNDL_WHO_PARTICIPANT;
@@ -30,9 +29,9 @@ static int stand_to_repo(struct kndl_call *call, const ProtobufCMessage *request
 {
     struct secrets *secrets = call->state;
 
-    if (peers_resolve_repo(secrets->peers, call, kndl_request_number(request, "repo_id"),
-                           kndl_request_text(request, "repo_name"), &named->repo_id,
-                           &named->repo_name) < 0)
+    if (kndl_access_resolve_repo(secrets->bus, call, kndl_request_number(request, "repo_id"),
+                                 kndl_request_text(request, "repo_name"), &named->repo_id,
+                                 &named->repo_name) < 0)
         return kndl_stand_absent(call);
     *ret_who |= KNDL_WHO_PARTICIPANT;
     return 0;
@@ -58,8 +57,8 @@ static int stand_to_named_shared(struct kndl_call *call, const struct kndl_publi
         return -1;
     if (!(*ret_who & row->who) || kndl_request_number(request, "repo_id") == 0)
         return 0;
-    return peers_resolve_repo(secrets->peers, call, kndl_request_number(request, "repo_id"), "",
-                              &named->repo_id, &named->repo_name);
+    return kndl_access_resolve_repo(secrets->bus, call, kndl_request_number(request, "repo_id"), "",
+                                    &named->repo_id, &named->repo_name);
 }
 
 int stand(struct kndl_call *call, const struct kndl_public *row, const ProtobufCMessage *request,

@@ -88,7 +88,7 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
         store_set_variables(secrets->store, &request, repo_id, news, req->n_variables, call->arena,
                             &variables, &call->err) < 0)
         return -1;
-    peers_say_masks_changed(secrets->peers);
+    peers_say_masks_changed(secrets->bus);
     resp->variables =
         kndl_arena_alloc(call->arena, (variables.count + 1) * sizeof *resp->variables);
     for (size_t i = 0; i < variables.count; i++) {
@@ -114,7 +114,7 @@ int remove_variable(struct kndl_call *call, const V1(RemoveVariableRequest) *req
     if (removed) {
         kndl_log(KNDL_INFO, "a Variable was removed", KNDL_STR("person", call->actor.id),
                  KNDL_I64("repo", repo_id), KNDL_STR("name", req->name));
-        peers_say_masks_changed(secrets->peers);
+        peers_say_masks_changed(secrets->bus);
     }
     resp->removed = removed;
     return 0;

@@ -57,7 +57,7 @@ static int mask_prompt(struct kndl_call *call, const char *prompt, int64_t repo_
     *ret_masked = "";
     if (prompt[0] == '\0')
         return 0;
-    return peers_mask(sessions->peers, call, &masking, &prompt, 1, ret_masked);
+    return peers_mask(sessions->bus, call, &masking, &prompt, 1, ret_masked);
 }
 
 static const char *content_of(struct kndl_call *call, const V1(CreateSessionRequest) *req,
@@ -77,7 +77,7 @@ static int check_setup_token(struct kndl_call *call)
     struct sessions *sessions = call->state;
     bool exists;
 
-    if (peers_check_setup_token(sessions->peers, call, call->actor.id, &exists) < 0)
+    if (peers_check_setup_token(sessions->bus, call, call->actor.id, &exists) < 0)
         return -1;
     if (!exists)
         return kndl_fail(&call->err, KNDL_ABORTED, NO_SETUP_TOKEN);
@@ -117,13 +117,13 @@ static int make(struct kndl_call *call, struct new_session *made, const char *pr
 
     kndl_seal(runner->seal_key.data, kndl_slice_of(prompt), &sealed);
     made->prompt_sealed = kndl_buf_slice(&sealed);
-    if (peers_put_assignment(sessions->peers, call, &assignment) < 0 ||
+    if (peers_put_assignment(sessions->bus, call, &assignment) < 0 ||
         store_create_session(sessions->store, call->arena, made, ret_session, ret_prompt, &changes,
                              &call->err) < 0)
         return -1;
     kndl_log(KNDL_INFO, "session made", KNDL_STR("session", made->id),
              KNDL_STR("runner", runner->id), KNDL_I64("repo", made->repo_id));
-    live_publish(sessions->live, call->arena, &changes, 0);
+    live_publish(sessions->bus, call->arena, &changes, 0);
     return 0;
 }
 
@@ -154,7 +154,7 @@ int create_session(struct kndl_call *call, const V1(CreateSessionRequest) *req,
                            made.content, &is_repeat, &session, &resp->prompt, &call->err) < 0)
         return -1;
     if (!is_repeat) {
-        if (check_setup_token(call) < 0 || peers_get_person(sessions->peers, call, &person) < 0 ||
+        if (check_setup_token(call) < 0 || peers_get_person(sessions->bus, call, &person) < 0 ||
             choose_runner(call, &runner) < 0)
             return -1;
         kndl_id_new(id);

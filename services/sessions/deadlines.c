@@ -31,7 +31,7 @@ static int drain(struct kndl_call *call, next_fn next)
             return -1;
         if (!found)
             return 0;
-        live_publish(sessions->live, call->arena, &changes, 0);
+        live_publish(sessions->bus, call->arena, &changes, 0);
         call->wake = &dispatch_task;
     }
     return 0;

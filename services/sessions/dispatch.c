@@ -36,7 +36,7 @@ static int put_assignment(struct kndl_call *call, const struct delivery *due, in
         .phase = (int)phase,
     };
 
-    return peers_put_assignment(sessions->peers, call, &assignment);
+    return peers_put_assignment(sessions->bus, call, &assignment);
 }
 
 /* secrets hears of a start before the Runner does: it hands out values by that alone. */
@@ -49,7 +49,7 @@ static int deliver(struct kndl_call *call, const struct delivery *due, bool *ret
         return put_assignment(call, due, due->assignment);
     if (due->kind == DELIVER_START && put_assignment(call, due, ASSIGN_STARTING) < 0)
         return -1;
-    if (runners_command(sessions->runners, call, due) == 0)
+    if (runners_command(sessions->bus, call, due) == 0)
         return 0;
     *ret_unsure = call->err.code == KNDL_DEADLINE_EXCEEDED;
     return -1;
@@ -77,7 +77,7 @@ static int dispatch(struct kndl_call *call)
 
         if (store_claim_delivery(sessions->store, call->arena, &due, &changes, &call->err) < 0)
             return -1;
-        live_publish(sessions->live, call->arena, &changes, 0);
+        live_publish(sessions->bus, call->arena, &changes, 0);
         if (due == NULL)
             return 0;
 
@@ -96,7 +96,7 @@ static int dispatch(struct kndl_call *call)
         if (store_release_delivery(sessions->store, call->arena, due, is_unsure, &changes,
                                    &call->err) < 0)
             return -1;
-        live_publish(sessions->live, call->arena, &changes, 0);
+        live_publish(sessions->bus, call->arena, &changes, 0);
     }
     call->wake = &dispatch_task;
     return 0;

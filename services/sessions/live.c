@@ -2,47 +2,27 @@
 
 #include "live.h"
 
-#include <stdlib.h>
-
 #include "kndl/bus.h"
 #include "kndl/gateway/v1/frame.pb-c.h"
 #include "kndl/log.h"
-#include "kndl/mem.h"
 #include "present.h"
 #include "store.h"
 
 /* With headers and the rest a message stays under 900 KB. */
 enum { LIVE_BYTES_MAX = 800 * 1024 };
 
-struct live {
-    struct kndl_bus *bus;
-};
-
-struct live *live_new(struct kndl_bus *bus)
-{
-    struct live *live = kndl_new0(struct live);
-
-    live->bus = bus;
-    return live;
-}
-
-void live_free(struct live *live)
-{
-    free(live);
-}
-
-static void publish(struct live *live, const char *session_id, enum kndl_live what,
+static void publish(struct kndl_bus *bus, const char *session_id, enum kndl_live what,
                     const ProtobufCMessage *message)
 {
     struct kndl_error err = {0};
 
-    if (kndl_bus_publish_live(live->bus, session_id, what, message, &err) < 0)
+    if (kndl_bus_publish_live(bus, session_id, what, message, &err) < 0)
         kndl_log(KNDL_WARNING, "a live message was lost; viewers find it by number",
                  KNDL_STR("session", session_id), KNDL_STR("error", err.message));
 }
 
-static void publish_change(struct live *live, struct kndl_arena *arena, const struct change *change,
-                           int64_t relay_at_us)
+static void publish_change(struct kndl_bus *bus, struct kndl_arena *arena,
+                           const struct change *change, int64_t relay_at_us)
 {
     const struct session *session = &change->session;
     Kndl__Gateway__V1__Live message = KNDL__GATEWAY__V1__LIVE__INIT;
@@ -55,12 +35,12 @@ static void publish_change(struct live *live, struct kndl_arena *arena, const st
     message.relay_at_us = relay_at_us;
     if (kndl__gateway__v1__live__get_packed_size(&message) > LIVE_BYTES_MAX)
         message.n_events = 0;
-    publish(live, session->id, KNDL_LIVE_EVENT, &message.base);
+    publish(bus, session->id, KNDL_LIVE_EVENT, &message.base);
     if (change->is_summary)
-        publish(live, session->id, KNDL_LIVE_SUMMARY, &present_session(arena, session, NULL)->base);
+        publish(bus, session->id, KNDL_LIVE_SUMMARY, &present_session(arena, session, NULL)->base);
 }
 
-void live_publish(struct live *live, struct kndl_arena *arena, const struct changes *changes,
+void live_publish(struct kndl_bus *bus, struct kndl_arena *arena, const struct changes *changes,
                   int64_t relay_at_us)
 {
     const struct change *in_order[64];
@@ -71,5 +51,5 @@ void live_publish(struct live *live, struct kndl_arena *arena, const struct chan
          change = change->next)
         in_order[count++] = change;
     while (count > 0)
-        publish_change(live, arena, in_order[--count], relay_at_us);
+        publish_change(bus, arena, in_order[--count], relay_at_us);
 }

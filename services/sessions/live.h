@@ -10,11 +10,7 @@
 struct changes;
 struct kndl_arena;
 struct kndl_bus;
-struct live;
 
 /* relay_at_us: of the batch that caused it, 0 for all else. Never fails: the thing is stored. */
-void live_publish(struct live *live, struct kndl_arena *arena, const struct changes *changes,
+void live_publish(struct kndl_bus *bus, struct kndl_arena *arena, const struct changes *changes,
                   int64_t relay_at_us);
-
-struct live *live_new(struct kndl_bus *bus);
-void live_free(struct live *live);

@@ -13,11 +13,8 @@
 #include "kndl/mem.h"
 #include "kndl/secret.h"
 #include "kndl/service.h"
-#include "live.h"
 #include "minter.h"
-#include "peers.h"
 #include "rpc.h"
-#include "runners.h"
 #include "store.h"
 
 static void close_worker(void *state)
@@ -25,9 +22,6 @@ static void close_worker(void *state)
     struct sessions *sessions = state;
 
     minter_close(sessions->minter);
-    live_free(sessions->live);
-    runners_close(sessions->runners);
-    peers_close(sessions->peers);
     store_close(sessions->store);
     free(sessions);
 }
@@ -37,9 +31,8 @@ static int open_worker(struct kndl_bus *bus, void **ret_state, struct kndl_error
     struct sessions *sessions = kndl_new0(struct sessions);
 
     sessions->opened_at_ms = kndl_clock_ms();
-    sessions->live = live_new(bus);
-    if (store_open(&sessions->store, err) < 0 || peers_open(bus, &sessions->peers, err) < 0 ||
-        runners_open(bus, &sessions->runners, err) < 0 ||
+    sessions->bus = bus;
+    if (store_open(&sessions->store, err) < 0 ||
         minter_open(kndl_env_get("HUB_RUNNER_SIGNING_KEY_FILE"), kndl_env_get("HUB_NATS_ACCOUNT"),
                     &sessions->minter, err) < 0) {
         close_worker(sessions);

@@ -3,13 +3,10 @@
 #include "peers.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "kndl/access.h"
 #include "kndl/bus.h"
 #include "kndl/clock.h"
-#include "kndl/mem.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
@@ -30,40 +27,11 @@ enum {
     MASK_MS = 2000, /* then another copy of redactor may be asked */
 };
 
-struct peers {
-    struct kndl_bus *bus;
-};
-
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
-{
-    (void)err;
-    *ret_peers = kndl_new0(struct peers);
-    (*ret_peers)->bus = bus;
-    return 0;
-}
-
-void peers_close(struct peers *peers)
-{
-    free(peers);
-}
-
 /* A task has no caller that waits, so it brings no deadline. */
 static void limit(struct kndl_call *call)
 {
     if (call->method == NULL)
         call->deadline_ms = kndl_clock_ms() + TASK_TIMEOUT_MS;
-}
-
-int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct kndl_access *ret_access)
-{
-    return kndl_access_check(peers->bus, call, repo_ids, count, ret_access);
-}
-
-int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name)
-{
-    return kndl_access_resolve_repo(peers->bus, call, repo_id, name, ret_id, ret_name);
 }
 
 static const char *problem_of(ACCESS(GetReposResponse__Presence) presence)
@@ -80,7 +48,7 @@ static const char *problem_of(ACCESS(GetReposResponse__Presence) presence)
     }
 }
 
-int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+int peers_get_repos(struct kndl_bus *bus, struct kndl_call *call, const int64_t *repo_ids,
                     size_t count, struct repo_state **ret_repos, size_t *ret_count)
 {
     struct repo_state *repos = kndl_arena_alloc(call->arena, (count + 1) * sizeof *repos);
@@ -93,7 +61,7 @@ int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *
 
         req.repo_ids = (int64_t *)repo_ids + at;
         req.n_repo_ids = count - at < REPOS_BATCH_COUNT ? count - at : REPOS_BATCH_COUNT;
-        if (KNDL_CALL(ACCESS, GetRepos, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+        if (KNDL_CALL(ACCESS, GetRepos, ACCESS_SERVICE, bus, call, &req, &resp) < 0)
             return -1;
         for (size_t i = 0; i < resp->n_repos && found < count; i++)
             repos[found++] = (struct repo_state){resp->repos[i]->id, resp->repos[i]->name,
@@ -104,7 +72,7 @@ int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *
     return 0;
 }
 
-int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person)
+int peers_get_person(struct kndl_bus *bus, struct kndl_call *call, struct person *ret_person)
 {
     ACCESS(GetPeopleRequest) req = KNDL__REPO_ACCESS__V1__GET_PEOPLE_REQUEST__INIT;
     ACCESS(GetPeopleResponse) * resp;
@@ -114,7 +82,7 @@ int peers_get_person(struct peers *peers, struct kndl_call *call, struct person 
     req.person_ids = ids;
     req.n_person_ids = 1;
     limit(call);
-    if (KNDL_CALL(ACCESS, GetPeople, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+    if (KNDL_CALL(ACCESS, GetPeople, ACCESS_SERVICE, bus, call, &req, &resp) < 0)
         return -1;
     if (resp->n_people == 0)
         return kndl_fail(&call->err, KNDL_PERMISSION_DENIED, "you are not a Member of this Hub");
@@ -131,7 +99,7 @@ int peers_get_person(struct peers *peers, struct kndl_call *call, struct person 
     return 0;
 }
 
-int peers_mint_git_token(struct peers *peers, struct kndl_call *call, int64_t repo_id, bool write,
+int peers_mint_git_token(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id, bool write,
                          struct git_token *ret_token)
 {
     ACCESS(MintGitTokenRequest) req = KNDL__REPO_ACCESS__V1__MINT_GIT_TOKEN_REQUEST__INIT;
@@ -140,13 +108,13 @@ int peers_mint_git_token(struct peers *peers, struct kndl_call *call, int64_t re
     req.repo_id = repo_id;
     req.write = write;
     limit(call);
-    if (KNDL_CALL(ACCESS, MintGitToken, ACCESS_SERVICE, peers->bus, call, &req, &resp) < 0)
+    if (KNDL_CALL(ACCESS, MintGitToken, ACCESS_SERVICE, bus, call, &req, &resp) < 0)
         return -1;
     *ret_token = (struct git_token){resp->token, resp->expires_at_ms, resp->clone_url};
     return 0;
 }
 
-int peers_check_setup_token(struct peers *peers, struct kndl_call *call, const char *person_id,
+int peers_check_setup_token(struct kndl_bus *bus, struct kndl_call *call, const char *person_id,
                             bool *ret_exists)
 {
     SECRETS(CheckSetupTokenRequest) req = KNDL__SECRETS__V1__CHECK_SETUP_TOKEN_REQUEST__INIT;
@@ -154,13 +122,13 @@ int peers_check_setup_token(struct peers *peers, struct kndl_call *call, const c
 
     req.person_id = (char *)person_id;
     limit(call);
-    if (KNDL_CALL(SECRETS, CheckSetupToken, SECRETS_SERVICE, peers->bus, call, &req, &resp) < 0)
+    if (KNDL_CALL(SECRETS, CheckSetupToken, SECRETS_SERVICE, bus, call, &req, &resp) < 0)
         return -1;
     *ret_exists = resp->exists;
     return 0;
 }
 
-int peers_put_assignment(struct peers *peers, struct kndl_call *call,
+int peers_put_assignment(struct kndl_bus *bus, struct kndl_call *call,
                          const struct assignment *assignment)
 {
     SECRETS(PutAssignmentRequest) req = KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__INIT;
@@ -173,10 +141,10 @@ int peers_put_assignment(struct peers *peers, struct kndl_call *call,
     req.repo_id = assignment->repo_id;
     req.phase = (SECRETS(PutAssignmentRequest__Phase))assignment->phase;
     limit(call);
-    return KNDL_CALL(SECRETS, PutAssignment, SECRETS_SERVICE, peers->bus, call, &req, &resp);
+    return KNDL_CALL(SECRETS, PutAssignment, SECRETS_SERVICE, bus, call, &req, &resp);
 }
 
-int peers_put_mask(struct peers *peers, struct kndl_call *call, const char *session_id,
+int peers_put_mask(struct kndl_bus *bus, struct kndl_call *call, const char *session_id,
                    const char *name, const char *value, int64_t *ret_version)
 {
     SECRETS(PutMaskRequest) req = KNDL__SECRETS__V1__PUT_MASK_REQUEST__INIT;
@@ -186,7 +154,7 @@ int peers_put_mask(struct peers *peers, struct kndl_call *call, const char *sess
     req.name = (char *)name;
     req.value = (char *)value;
     limit(call);
-    if (KNDL_CALL(SECRETS, PutMask, SECRETS_SERVICE, peers->bus, call, &req, &resp) < 0)
+    if (KNDL_CALL(SECRETS, PutMask, SECRETS_SERVICE, bus, call, &req, &resp) < 0)
         return -1;
     *ret_version = resp->mask_version;
     return 0;
@@ -194,7 +162,7 @@ int peers_put_mask(struct peers *peers, struct kndl_call *call, const char *sess
 
 /* A copy of redactor that hangs keeps its place on the bus for a while: it is asked once more,
  * and another one may answer. */
-static int ask_mask(struct peers *peers, struct kndl_call *call, const REDACTOR(MaskRequest) * req,
+static int ask_mask(struct kndl_bus *bus, struct kndl_call *call, const REDACTOR(MaskRequest) * req,
                     REDACTOR(MaskResponse) * *ret_resp)
 {
     int64_t whole_ms = call->deadline_ms;
@@ -202,15 +170,15 @@ static int ask_mask(struct peers *peers, struct kndl_call *call, const REDACTOR(
 
     if (first_ms < whole_ms)
         call->deadline_ms = first_ms;
-    int result = KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, peers->bus, call, req, ret_resp);
+    int result = KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, bus, call, req, ret_resp);
     call->deadline_ms = whole_ms;
     if (result == 0 || call->err.code != KNDL_DEADLINE_EXCEEDED || first_ms >= whole_ms)
         return result;
     call->err = (struct kndl_error){0};
-    return KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, peers->bus, call, req, ret_resp);
+    return KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, bus, call, req, ret_resp);
 }
 
-int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking *masking,
+int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts)
 {
     REDACTOR(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
@@ -223,7 +191,7 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
     req.texts = (char **)texts;
     req.n_texts = count;
     limit(call);
-    if (ask_mask(peers, call, &req, &resp) < 0)
+    if (ask_mask(bus, call, &req, &resp) < 0)
         return -1;
     if (resp->n_texts != count)
         return kndl_fail(&call->err, KNDL_INTERNAL, "redactor answered %zu of %zu texts",
@@ -233,12 +201,12 @@ int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking
     return 0;
 }
 
-bool peers_redactor_answers(struct peers *peers, struct kndl_call *call)
+bool peers_redactor_answers(struct kndl_bus *bus, struct kndl_call *call)
 {
     struct kndl_error kept = call->err;
 
     /* Nobody's texts: whoever is there refuses that. */
-    (void)peers_mask(peers, call, &(struct masking){0}, NULL, 0, NULL);
+    (void)peers_mask(bus, call, &(struct masking){0}, NULL, 0, NULL);
     bool answers = call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED;
     call->err = kept;
     return answers;

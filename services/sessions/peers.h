@@ -13,25 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kndl_access;
 struct kndl_bus;
 struct kndl_call;
 struct kndl_error;
-struct peers;
-
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err);
-void peers_close(struct peers *peers);
-
-/* repo-access, for people's methods: as in kndl/access.h. */
-int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct kndl_access *ret_access);
-int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name);
 
 /* repo-access: what these Repos are like at GitHub; any number of them. Those that it never saw are
  * left out. */
 struct repo_state;
-int peers_get_repos(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
+int peers_get_repos(struct kndl_bus *bus, struct kndl_call *call, const int64_t *repo_ids,
                     size_t count, struct repo_state **ret_repos, size_t *ret_count);
 
 /* repo-access: who the person of this call is; `email` is GitHub's noreply one. */
@@ -41,7 +30,7 @@ struct person {
     const char *email;
     bool is_owner;
 };
-int peers_get_person(struct peers *peers, struct kndl_call *call, struct person *ret_person);
+int peers_get_person(struct kndl_bus *bus, struct kndl_call *call, struct person *ret_person);
 
 /* repo-access: a git token for one Repo. */
 struct git_token {
@@ -49,11 +38,11 @@ struct git_token {
     int64_t expires_at_ms;
     const char *clone_url;
 };
-int peers_mint_git_token(struct peers *peers, struct kndl_call *call, int64_t repo_id, bool write,
+int peers_mint_git_token(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id, bool write,
                          struct git_token *ret_token);
 
 /* secrets: has this person a setup token? */
-int peers_check_setup_token(struct peers *peers, struct kndl_call *call, const char *person_id,
+int peers_check_setup_token(struct kndl_bus *bus, struct kndl_call *call, const char *person_id,
                             bool *ret_exists);
 
 /* secrets: which Runner runs what, for whom, in which PutAssignmentRequest.Phase. */
@@ -65,11 +54,11 @@ struct assignment {
     int64_t repo_id;
     int phase;
 };
-int peers_put_assignment(struct peers *peers, struct kndl_call *call,
+int peers_put_assignment(struct kndl_bus *bus, struct kndl_call *call,
                          const struct assignment *assignment);
 
 /* secrets: masks a value in a Session from here on. */
-int peers_put_mask(struct peers *peers, struct kndl_call *call, const char *session_id,
+int peers_put_mask(struct kndl_bus *bus, struct kndl_call *call, const char *session_id,
                    const char *name, const char *value, int64_t *ret_version);
 
 /* redactor: these texts masked, one for one. */
@@ -79,8 +68,8 @@ struct masking {
     int64_t repo_id;
     bool are_screens; /* of a terminal */
 };
-int peers_mask(struct peers *peers, struct kndl_call *call, const struct masking *masking,
+int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts);
 
 /* Does redactor answer anything at all? Leaves call->err as it was. */
-bool peers_redactor_answers(struct peers *peers, struct kndl_call *call);
+bool peers_redactor_answers(struct kndl_bus *bus, struct kndl_call *call);

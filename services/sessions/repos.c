@@ -19,7 +19,7 @@ static int follow(struct kndl_call *call, const struct repo_state *repo)
 
     int result = store_follow_repo(sessions->store, call->arena, repo, &changes, &call->err);
     /* Those that were changed before it failed are changed all the same. */
-    live_publish(sessions->live, call->arena, &changes, 0);
+    live_publish(sessions->bus, call->arena, &changes, 0);
     if (changes.first != NULL) {
         kndl_log(KNDL_INFO, "a Repo changed", KNDL_I64("repo", repo->id),
                  KNDL_STR("problem", repo->problem));
@@ -37,7 +37,7 @@ static int follow_all(struct kndl_call *call)
 
     if (store_list_repos(sessions->store, call->arena, "", &ids, &count, &call->err) < 0)
         return -1;
-    if (peers_get_repos(sessions->peers, call, ids, count, &repos, &count) < 0) {
+    if (peers_get_repos(sessions->bus, call, ids, count, &repos, &count) < 0) {
         /* Nobody gains and nobody loses: it is asked again. */
         call->err = (struct kndl_error){0};
         return 0;

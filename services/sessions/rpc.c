@@ -54,7 +54,7 @@ static int mask_one(struct kndl_call *call, const char *session_id, const char *
     struct sessions *sessions = call->state;
     const struct masking masking = {.session_id = session_id};
 
-    return peers_mask(sessions->peers, call, &masking, &text, 1, ret_masked);
+    return peers_mask(sessions->bus, call, &masking, &text, 1, ret_masked);
 }
 
 /* The call's person as the one who asks. */
@@ -70,7 +70,7 @@ static int done(struct kndl_call *call, const struct changes *changes)
 {
     struct sessions *sessions = call->state;
 
-    live_publish(sessions->live, call->arena, changes, 0);
+    live_publish(sessions->bus, call->arena, changes, 0);
     call->wake = &dispatch_task;
     return 0;
 }
@@ -182,8 +182,8 @@ static int answer_question(struct kndl_call *call, const V1(AnswerQuestionReques
     (void)resp;
     if (kndl_call_check_request_id(call, req->request_id) < 0 || check_answers(call, req) < 0 ||
         find_key(call, &key) < 0 ||
-        peers_mask(sessions->peers, call, &masking, (const char *const *)req->answers,
-                   req->n_answers, masked) < 0)
+        peers_mask(sessions->bus, call, &masking, (const char *const *)req->answers, req->n_answers,
+                   masked) < 0)
         return -1;
     for (size_t i = 0; i < req->n_answers; i++)
         kndl_buf_printf(&content, "%zu:%s\n", strlen(masked[i]), masked[i]);
@@ -237,7 +237,7 @@ static int wake_session(struct kndl_call *call, const V1(WakeSessionRequest) *re
     bool has_token;
 
     if (kndl_call_check_request_id(call, req->request_id) < 0 ||
-        peers_check_setup_token(sessions->peers, call, call->actor.id, &has_token) < 0)
+        peers_check_setup_token(sessions->bus, call, call->actor.id, &has_token) < 0)
         return -1;
     if (store_wake_session(sessions->store, call->arena, &asked, has_token, &session, &changes,
                            &call->err) < 0)

@@ -5,18 +5,14 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-struct live;
+struct kndl_bus;
 struct minter;
-struct peers;
-struct runners;
 struct store;
 
 /* What handlers and tasks of sessions work with: one for each thread. */
 struct sessions {
     struct store *store;
-    struct peers *peers;
-    struct runners *runners; /* for the dispatcher */
-    struct live *live;
+    struct kndl_bus *bus; /* to peers, Runners and viewers */
     struct minter *minter;
     bool is_upgraded;     /* upgrade.c's */
     int64_t opened_at_ms; /* kndl_clock_ms(): the deadlines give Runners time to be heard first */

@@ -32,7 +32,7 @@ static int get_health(struct kndl_call *call, const V1(GetHealthRequest) *req,
         return -1;
     if (call->deadline_ms > at_most)
         call->deadline_ms = at_most;
-    resp->redactor_answers = peers_redactor_answers(sessions->peers, call);
+    resp->redactor_answers = peers_redactor_answers(sessions->bus, call);
     return 0;
 }
 
@@ -56,7 +56,7 @@ static int append_events(struct kndl_call *call, const V1(AppendEventsRequest) *
     if (store_append_events(sessions->store, call->arena, &batch, &resp->expected_n, &changes,
                             &call->err) < 0)
         return -1;
-    live_publish(sessions->live, call->arena, &changes, req->relay_at_us);
+    live_publish(sessions->bus, call->arena, &changes, req->relay_at_us);
     kndl_log(KNDL_INFO, "events appended", KNDL_STR("session", req->session_id),
              KNDL_I64("run", req->run), KNDL_I64("first_n", req->first_n),
              KNDL_U64("count", req->n_events), KNDL_I64("expected_n", resp->expected_n),
@@ -90,7 +90,7 @@ static int setup_token_changed(struct kndl_call *call, const V1(SetupTokenChange
                                            is_replaced, req->version, &changes, &call->err);
 
     /* Those that were changed before it failed are changed all the same. */
-    live_publish(sessions->live, call->arena, &changes, 0);
+    live_publish(sessions->bus, call->arena, &changes, 0);
     call->wake = &dispatch_task;
     return stored;
 }
@@ -106,7 +106,7 @@ static int member_removed(struct kndl_call *call, const V1(MemberRemovedRequest)
                                             &call->err);
 
     /* Those that were changed before it failed are changed all the same. */
-    live_publish(sessions->live, call->arena, &changes, 0);
+    live_publish(sessions->bus, call->arena, &changes, 0);
     call->wake = &dispatch_task;
     return stored;
 }

@@ -31,7 +31,7 @@ static int done(struct kndl_call *call, const struct changes *changes)
 {
     struct sessions *sessions = call->state;
 
-    live_publish(sessions->live, call->arena, changes, 0);
+    live_publish(sessions->bus, call->arena, changes, 0);
     call->wake = &dispatch_task;
     return 0;
 }
@@ -194,7 +194,7 @@ static int mask_ending(struct kndl_call *call, const char *session_id, const cha
     ret_masked[0] = ret_masked[1] = "";
     if (texts[0][0] == '\0' && texts[1][0] == '\0')
         return 0;
-    if (peers_mask(sessions->peers, call, &masking, texts, 2, ret_masked) == 0)
+    if (peers_mask(sessions->bus, call, &masking, texts, 2, ret_masked) == 0)
         return 0;
     if (call->err.code != KNDL_FAILED_PRECONDITION)
         return -1;
@@ -253,7 +253,7 @@ static int mask_reason(struct kndl_call *call, const char *session_id, const cha
     if (reason[0] == '\0')
         return 0;
     if (check_own(call, session_id) < 0 ||
-        peers_mask(sessions->peers, call, &masking, &reason, 1, ret_masked) < 0)
+        peers_mask(sessions->bus, call, &masking, &reason, 1, ret_masked) < 0)
         return -1;
     *ret_masked = cut(call, *ret_masked, REASON_BYTES_MAX, false);
     return 0;
@@ -344,8 +344,8 @@ static int mint_git_token(struct kndl_call *call, const V1(MintGitTokenRequest) 
     if (!write && req->use != KNDL__SESSIONS__V1__MINT_GIT_TOKEN_REQUEST__USE__USE_CLONE)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "the use is not named");
     if (store_read_running(sessions->store, call->arena, &run, &session, &call->err) < 0 ||
-        peers_mint_git_token(sessions->peers, call, session.repo_id, write, &token) < 0 ||
-        peers_put_mask(sessions->peers, call, session.id, write ? "git_token" : "clone_token",
+        peers_mint_git_token(sessions->bus, call, session.repo_id, write, &token) < 0 ||
+        peers_put_mask(sessions->bus, call, session.id, write ? "git_token" : "clone_token",
                        token.token, &resp->mask_version) < 0)
         return -1;
     resp->token = (char *)token.token;

@@ -143,7 +143,7 @@ static int remove_runner(struct kndl_call *call, const V1(RemoveRunnerRequest) *
     if (ask(call, req->request_id, &req->base, &asked) < 0 ||
         store_remove_runner(sessions->store, call->arena, &asked, req->runner_id, &call->err) < 0)
         return -1;
-    runners_publish_removed(sessions->runners, req->runner_id);
+    runners_publish_removed(sessions->bus, req->runner_id);
     kndl_log(KNDL_INFO, "runner removed", KNDL_STR("runner", req->runner_id));
     call->wake = &deadlines_task; /* ends what ran on it */
     return 0;

@@ -11,18 +11,13 @@ struct delivery;
 struct kndl_bus;
 struct kndl_call;
 struct kndl_error;
-struct runners;
-
-int runners_open(struct kndl_bus *bus, struct runners **ret_runners, struct kndl_error *err);
-void runners_close(struct runners *runners);
 
 /*
  * Sends the delivery's command and waits a second at most. If it was not taken it fails into
  * call->err; KNDL_DEADLINE_EXCEEDED alone means that it may have been.
  */
-int runners_command(struct runners *runners, struct kndl_call *call,
-                    const struct delivery *delivery);
+int runners_command(struct kndl_bus *bus, struct kndl_call *call, const struct delivery *delivery);
 
 /* Says that a Runner was removed, so that redactor drops its streams at once. May be lost: every
  * row refuses it all the same. */
-void runners_publish_removed(struct runners *runners, const char *runner_id);
+void runners_publish_removed(struct kndl_bus *bus, const char *runner_id);

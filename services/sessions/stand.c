@@ -19,7 +19,7 @@ static int stand_to_session(struct kndl_call *call, const char *session_id, unsi
     if (store_read_session(sessions->store, call->arena, session_id, &named->session, &call->err) <
         0)
         return kndl_stand_absent(call);
-    if (peers_check_access(sessions->peers, call, &named->session.repo_id, 1, &access) < 0)
+    if (kndl_access_check(sessions->bus, call, &named->session.repo_id, 1, &access) < 0)
         return -1;
     if (access.count == 0)
         return 0;
@@ -39,7 +39,7 @@ static int stand_to_repo(struct kndl_call *call, int64_t repo_id, const char *na
 
     if (repo_id <= 0 && name[0] == '\0')
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "name a Repo, as owner/name");
-    if (peers_resolve_repo(sessions->peers, call, repo_id, name, &named->id, &named->name) < 0)
+    if (kndl_access_resolve_repo(sessions->bus, call, repo_id, name, &named->id, &named->name) < 0)
         return kndl_stand_absent(call);
     call->found = named;
     *ret_who |= KNDL_WHO_PARTICIPANT;
@@ -51,7 +51,7 @@ static int stand_to_hub(struct kndl_call *call, unsigned *ret_who)
     struct sessions *sessions = call->state;
     struct person person;
 
-    if (peers_get_person(sessions->peers, call, &person) < 0)
+    if (peers_get_person(sessions->bus, call, &person) < 0)
         return -1;
     if (person.is_owner)
         *ret_who |= KNDL_WHO_OWNER;

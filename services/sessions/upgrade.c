@@ -24,7 +24,7 @@ static int cancel_others(struct kndl_call *call)
         if (store_cancel_others_next(sessions->store, call->arena, &found, &changes, &call->err) <
             0)
             return -1;
-        live_publish(sessions->live, call->arena, &changes, 0);
+        live_publish(sessions->bus, call->arena, &changes, 0);
     } while (found);
     return 0;
 }
@@ -35,7 +35,7 @@ static int check_creator(struct kndl_call *call, const char *person_id)
     struct changes changes = {0};
     bool has_token;
 
-    if (peers_check_setup_token(sessions->peers, call, person_id, &has_token) < 0)
+    if (peers_check_setup_token(sessions->bus, call, person_id, &has_token) < 0)
         return -1;
     if (has_token)
         return 0;
@@ -45,7 +45,7 @@ static int check_creator(struct kndl_call *call, const char *person_id)
         store_put_tokenless_to_sleep(sessions->store, call->arena, person_id, &changes, &call->err);
 
     /* Those that were changed before it failed are changed all the same. */
-    live_publish(sessions->live, call->arena, &changes, 0);
+    live_publish(sessions->bus, call->arena, &changes, 0);
     call->wake = &dispatch_task;
     return stored;
 }

@@ -6,7 +6,6 @@
 #include "handlers.h"
 #include "kndl/access.h"
 #include "kndl/id.h"
-#include "peers.h"
 #include "present.h"
 #include "rpc.h"
 
@@ -63,7 +62,7 @@ int list_sessions(struct kndl_call *call, const V1(ListSessionsRequest) *req,
                                 &call->err) < 0) {
         return -1;
     }
-    if (peers_check_access(sessions->peers, call, repo_ids, count, &access) < 0 ||
+    if (kndl_access_check(sessions->bus, call, repo_ids, count, &access) < 0 ||
         store_list_sessions(sessions->store, call->arena, access.repo_ids, access.count, creator,
                             &behind, limit + 1, &found, &count, &call->err) < 0)
         return -1;
@@ -179,7 +178,7 @@ int heads(struct kndl_call *call, const V1(HeadsRequest) *req, V1(HeadsResponse)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT, "%zu Sessions; the most is %d",
                          req->n_session_ids, HEADS_MAX);
     if (store_list_repos(sessions->store, call->arena, "", &repo_ids, &count, &call->err) < 0 ||
-        peers_check_access(sessions->peers, call, repo_ids, count, &access) < 0)
+        kndl_access_check(sessions->bus, call, repo_ids, count, &access) < 0)
         return -1;
     resp->heads = kndl_arena_alloc(call->arena, (req->n_session_ids + 1) * sizeof(*resp->heads));
     for (size_t i = 0; i < req->n_session_ids; i++) {

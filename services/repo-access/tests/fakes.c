@@ -12,13 +12,13 @@
 
 struct github the_github;
 struct oauth the_oauth;
-struct peers the_peers;
+struct kndl_bus the_bus;
 
 void fakes_reset(void)
 {
     the_github = (struct github){0};
     the_oauth = (struct oauth){0};
-    the_peers = (struct peers){0};
+    the_bus = (struct kndl_bus){0};
 }
 
 int github_open(struct github **ret_github, struct kndl_error *err)
@@ -188,37 +188,24 @@ int oauth_find_user(struct oauth *oauth, struct kndl_slice browser, const char *
 
 /* ---- peers.c ---- */
 
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
+static void note(struct kndl_bus *bus, const char *what, const char *person_id)
 {
-    (void)bus;
-    (void)err;
-    *ret_peers = &the_peers;
-    return 0;
-}
+    size_t used = strlen(bus->told);
 
-void peers_close(struct peers *peers)
-{
-    (void)peers;
-}
-
-static void note(struct peers *peers, const char *what, const char *person_id)
-{
-    size_t used = strlen(peers->told);
-
-    snprintf(peers->told + used, sizeof peers->told - used, "%s%s:%s", used > 0 ? " " : "", what,
+    snprintf(bus->told + used, sizeof bus->told - used, "%s%s:%s", used > 0 ? " " : "", what,
              person_id);
 }
 
-int peers_tell_departure(struct peers *peers, struct kndl_call *call,
+int peers_tell_departure(struct kndl_bus *bus, struct kndl_call *call,
                          const struct departure *departure)
 {
-    if (peers->is_away)
+    if (bus->is_away)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "nobody serves it");
-    note(peers, departure->service, departure->person_id);
+    note(bus, departure->service, departure->person_id);
     return 0;
 }
 
-void peers_publish(struct peers *peers, enum peers_fact fact, const char *person_id)
+void peers_publish(struct kndl_bus *bus, enum peers_fact fact, const char *person_id)
 {
-    note(peers, fact == FACT_PEOPLE ? "people" : "access", person_id);
+    note(bus, fact == FACT_PEOPLE ? "people" : "access", person_id);
 }

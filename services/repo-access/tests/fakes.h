@@ -32,10 +32,10 @@ struct oauth {
 extern struct oauth the_oauth;
 
 /* What others were told, joined by blanks: "people:<person> access:<person> secrets:<person>". */
-struct peers {
+struct kndl_bus {
     bool is_away;
     char told[512];
 };
-extern struct peers the_peers;
+extern struct kndl_bus the_bus;
 
 void fakes_reset(void);

@@ -36,7 +36,7 @@ void stage_open(struct repo_access *ret_repo_access)
     assert_int_equal(store_open(&ret_repo_access->store, &err), 0);
     ret_repo_access->github = &the_github;
     ret_repo_access->oauth = &the_oauth;
-    ret_repo_access->peers = &the_peers;
+    ret_repo_access->bus = &the_bus;
 }
 
 void stage_close(struct repo_access *repo_access)

@@ -127,10 +127,10 @@ static void cr_04_a_removed_member_is_out_at_once_and_the_others_hear_of_it(void
     make_owner(f, ada);
     add_grace(f, ada, grace);
     strcpy(token, f->token);
-    the_peers.is_away = true;
+    the_bus.is_away = true;
     assert_int_equal(removes(f, ada, grace, "r1"), KNDL_OK);
     snprintf(expected, sizeof expected, "people:%s", grace);
-    assert_string_equal(the_peers.told, expected);
+    assert_string_equal(the_bus.told, expected);
     assert_false(is_signed_in(f, token, KIND(WEB)));
     check.person_id = grace;
     check.repo_ids = (int64_t[]){3001};
@@ -141,22 +141,22 @@ static void cr_04_a_removed_member_is_out_at_once_and_the_others_hear_of_it(void
     kndl_test_done(&answer);
 
     /* The rows wait for those who are away, and say it once more when no gateway errs any more. */
-    the_peers.told[0] = '\0';
+    the_bus.told[0] = '\0';
     assert_int_equal(kndl_test_task(&departures_task, &f->repo_access).code, KNDL_OK);
-    assert_string_equal(the_peers.told, "");
-    the_peers.is_away = false;
+    assert_string_equal(the_bus.told, "");
+    the_bus.is_away = false;
     kndl_clock_shift(MINUTE_MS);
     assert_int_equal(kndl_test_task(&departures_task, &f->repo_access).code, KNDL_OK);
     snprintf(expected, sizeof expected, "sessions:%s secrets:%s", grace, grace);
-    assert_string_equal(the_peers.told, expected);
+    assert_string_equal(the_bus.told, expected);
     kndl_clock_shift(10 * 1000);
-    the_peers.told[0] = '\0';
+    the_bus.told[0] = '\0';
     assert_int_equal(kndl_test_task(&departures_task, &f->repo_access).code, KNDL_OK);
-    assert_string_equal(the_peers.told, expected);
+    assert_string_equal(the_bus.told, expected);
     kndl_clock_shift(MINUTE_MS);
-    the_peers.told[0] = '\0';
+    the_bus.told[0] = '\0';
     assert_int_equal(kndl_test_task(&departures_task, &f->repo_access).code, KNDL_OK);
-    assert_string_equal(the_peers.told, "");
+    assert_string_equal(the_bus.told, "");
 
     /* A fresh Invite, and nothing else, lets them in again. */
     assert_int_equal(signs_in(f, "grace", ""), KNDL_UNAUTHENTICATED);
@@ -329,11 +329,11 @@ static void one_sees_and_ends_ones_own_sign_ins_and_a_cli_sees_itself(void **sta
     end.sign_in_id = id;
     assert_int_equal(does(f, grace, "EndSignIn", &end.base), KNDL_OK);
     assert_true(is_signed_in(f, web, KIND(WEB)));
-    the_peers.told[0] = '\0';
+    the_bus.told[0] = '\0';
     assert_int_equal(does(f, ada, "EndSignIn", &end.base), KNDL_OK);
     assert_false(is_signed_in(f, web, KIND(WEB)));
     assert_true(is_signed_in(f, cli, KIND(CLI)));
-    assert_int_equal(strncmp(the_peers.told, "people:", 7), 0);
+    assert_int_equal(strncmp(the_bus.told, "people:", 7), 0);
     end_all.request_id = (char *)"e2";
     assert_int_equal(does(f, ada, "EndAllSignIns", &end_all.base), KNDL_OK);
     assert_false(is_signed_in(f, cli, KIND(CLI)));
@@ -358,20 +358,20 @@ static void ac_07_who_is_here_is_asked_about_again_and_a_change_is_published(voi
 
     /* Not before the TTL is over; then without anybody asking. GitHub away: nothing changes. */
     the_github.has_lost_grace = true;
-    the_peers.told[0] = '\0';
+    the_bus.told[0] = '\0';
     assert_int_equal(kndl_test_task(&recheck_task, &f->repo_access).code, KNDL_OK);
     assert_int_equal(the_github.checks, checks);
     kndl_clock_shift(5 * MINUTE_MS);
     assert_true(is_signed_in(f, f->token, KIND(WEB))); /* grace is here */
     the_github.is_away = true;
     assert_int_equal(kndl_test_task(&recheck_task, &f->repo_access).code, KNDL_OK);
-    assert_string_equal(the_peers.told, "");
+    assert_string_equal(the_bus.told, "");
     the_github.is_away = false;
     kndl_clock_shift(10 * 1000);
     assert_int_equal(kndl_test_task(&recheck_task, &f->repo_access).code, KNDL_OK);
     assert_int_equal(the_github.checks, checks + 2); /* a no after a yes is asked twice */
     snprintf(expected, sizeof expected, "access:%s", grace);
-    assert_string_equal(the_peers.told, expected);
+    assert_string_equal(the_bus.told, expected);
 
     /* Who is not here costs GitHub nothing. */
     the_github.has_lost_grace = false;

@@ -15,45 +15,32 @@
 #include "kndl/secret.h"
 #include "kndl/testing.h"
 
-struct peers fake_peers;
+struct kndl_bus fake_bus;
 static char key_file[] = "/tmp/kndl-secrets-XXXXXX";
 
-int peers_open(struct kndl_bus *bus, struct peers **ret_peers, struct kndl_error *err)
-{
-    (void)bus;
-    (void)err;
-    *ret_peers = &fake_peers;
-    return 0;
-}
-
-void peers_close(struct peers *peers)
-{
-    (void)peers;
-}
-
-int peers_tell_token_changed(struct peers *peers, struct kndl_call *call,
+int peers_tell_token_changed(struct kndl_bus *bus, struct kndl_call *call,
                              const struct token_change *change)
 {
-    if (peers->is_away)
+    if (bus->is_away)
         return kndl_fail(&call->err, KNDL_UNAVAILABLE, "nobody serves it");
-    peers->count++;
-    peers->last = *change;
+    bus->count++;
+    bus->last = *change;
     return 0;
 }
 
-static bool is_seen(const struct peers *peers, int64_t repo_id)
+static bool is_seen(const struct kndl_bus *bus, int64_t repo_id)
 {
-    for (size_t i = 0; i < FAKE_REPOS_MAX && peers->repos[i] != 0; i++)
-        if (peers->repos[i] == repo_id)
+    for (size_t i = 0; i < FAKE_REPOS_MAX && bus->repos[i] != 0; i++)
+        if (bus->repos[i] == repo_id)
             return true;
     return false;
 }
 
-int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo_id,
-                       const char *name, int64_t *ret_id, const char **ret_name)
+int kndl_access_resolve_repo(struct kndl_bus *bus, struct kndl_call *call, int64_t repo_id,
+                             const char *name, int64_t *ret_id, const char **ret_name)
 {
     (void)name;
-    if (!is_seen(peers, repo_id))
+    if (!is_seen(bus, repo_id))
         return kndl_fail(&call->err, KNDL_NOT_FOUND, "Repo %lld does not exist",
                          (long long)repo_id);
     *ret_id = repo_id;
@@ -61,8 +48,8 @@ int peers_resolve_repo(struct peers *peers, struct kndl_call *call, int64_t repo
     return 0;
 }
 
-int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_t *repo_ids,
-                       size_t count, struct kndl_access *ret_access)
+int kndl_access_check(struct kndl_bus *bus, struct kndl_call *call, const int64_t *repo_ids,
+                      size_t count, struct kndl_access *ret_access)
 {
     struct kndl_access access = {
         .allowed = kndl_arena_alloc(call->arena, (count + 1) * sizeof(bool)),
@@ -70,15 +57,15 @@ int peers_check_access(struct peers *peers, struct kndl_call *call, const int64_
     };
 
     for (size_t i = 0; i < count; i++)
-        if ((access.allowed[i] = is_seen(peers, repo_ids[i])))
+        if ((access.allowed[i] = is_seen(bus, repo_ids[i])))
             access.repo_ids[access.count++] = repo_ids[i];
     *ret_access = access;
     return 0;
 }
 
-void peers_say_masks_changed(struct peers *peers)
+void peers_say_masks_changed(struct kndl_bus *bus)
 {
-    peers->masks_changed++;
+    bus->masks_changed++;
 }
 
 void fake_keys(const char *lines)

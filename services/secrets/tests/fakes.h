@@ -11,14 +11,15 @@
 
 enum { FAKE_REPOS_MAX = 8 };
 
-struct peers {
+/* In place of a bus: what others say and are told over it. */
+struct kndl_bus {
     bool is_away; /* sessions does not answer */
     int count;    /* changes of setup tokens that sessions was told */
     struct token_change last;
     int masks_changed;             /* facts */
     int64_t repos[FAKE_REPOS_MAX]; /* those that whoever asks may see; 0 ends them */
 };
-extern struct peers fake_peers;
+extern struct kndl_bus fake_bus;
 
 /* The environment, a database, keys 7 and 8 of which 7 is current. Answers the database's URL. */
 const char *fake_hub_open(void);

@@ -15,15 +15,15 @@ int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    fake_peers = (struct peers){0};
-    f->secrets.peers = &fake_peers;
+    fake_bus = (struct kndl_bus){0};
+    f->secrets.bus = &fake_bus;
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
     kndl_id_new(f->person);
     kndl_id_new(f->session);
     f->repo = next_repo++;
     f->other = next_repo++;
-    fake_peers.repos[0] = f->repo;
-    fake_peers.repos[1] = f->other;
+    fake_bus.repos[0] = f->repo;
+    fake_bus.repos[1] = f->other;
     *state = f;
     return 0;
 }

@@ -32,8 +32,8 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    fake_peers = (struct peers){0};
-    f->secrets.peers = &fake_peers;
+    fake_bus = (struct kndl_bus){0};
+    f->secrets.bus = &fake_bus;
     f->arena = kndl_arena_new(KNDL_ARENA_SECRET);
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
     kndl_id_new(f->person);
@@ -41,8 +41,8 @@ static int set_up(void **state)
     kndl_id_new(f->reporter);
     f->repo = next_repo++;
     f->other = next_repo++;
-    fake_peers.repos[0] = f->repo;
-    fake_peers.repos[1] = f->other;
+    fake_bus.repos[0] = f->repo;
+    fake_bus.repos[1] = f->other;
     *state = f;
     return 0;
 }
@@ -293,7 +293,7 @@ static void a_shared_variables_count_is_of_the_repos_that_one_sees(void **state)
         req = KNDL__SECRETS__V1__LIST_SHARED_VARIABLES_REQUEST__INIT;
 
         if (sees == 1)
-            fake_peers.repos[1] = 0;
+            fake_bus.repos[1] = 0;
         struct kndl_test_answer answer = kndl_test_call(secrets_service, &f->secrets, f->person,
                                                         "ListSharedVariables", &req.base);
         const V1(ListSharedVariablesResponse) *resp =

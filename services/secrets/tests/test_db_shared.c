@@ -94,17 +94,17 @@ static void a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone(void
     assert_true(link_shared(f, f->repo, true));
     assert_true(link_shared(f, f->other, true));
     kndl_id_new(f->person);
-    fake_peers.repos[1] = 0; /* sees one of the two */
+    fake_bus.repos[1] = 0; /* sees one of the two */
     assert_int_equal(count_shared(f, &more), 1);
     assert_true(more);
     assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
     assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
-    fake_peers.repos[0] = 0; /* none */
+    fake_bus.repos[0] = 0; /* none */
     assert_int_equal(count_shared(f, &more), 0);
     assert_false(set_shared(f, f->shared_id, "A", "another-value", true));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    fake_peers.repos[0] = f->repo;
-    fake_peers.repos[1] = f->other;
+    fake_bus.repos[0] = f->repo;
+    fake_bus.repos[1] = f->other;
     assert_true(set_shared(f, f->shared_id, "A", "another-value", true));
     assert_false(set_shared(f, f->shared_id, "B", "another-value", true));
     assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);

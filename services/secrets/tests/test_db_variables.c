@@ -86,7 +86,7 @@ static void a_repo_that_is_not_seen_is_as_one_that_does_not_exist(void **state)
     char text[64];
 
     assert_true(set(f, "A", "value", false));
-    fake_peers.repos[0] = 0;
+    fake_bus.repos[0] = 0;
     assert_false(list(f, f->repo));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
     snprintf(text, sizeof text, "you have no access to a Repo with the id %lld",
@@ -223,9 +223,9 @@ rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs(vo
     assert_false(masks(f, "open-value"));
     assign(f, 1, PHASE(ACTIVE));
     before = f->version;
-    fake_peers.masks_changed = 0;
+    fake_bus.masks_changed = 0;
     assert_true(set(f, "A", "the-second-value", true));
-    assert_int_equal(fake_peers.masks_changed, 1);
+    assert_int_equal(fake_bus.masks_changed, 1);
     assert_true(masks(f, "the-first-value"));
     assert_true(masks(f, "the-second-value"));
     assert_true(f->version > before);

@@ -44,13 +44,13 @@ static int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    f->secrets.peers = &fake_peers;
+    f->secrets.bus = &fake_bus;
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
     kndl_id_new(f->person);
     kndl_id_new(f->session);
     /* What earlier tests left to be told is told. */
     f->err = kndl_test_task(&changes_task, &f->secrets);
-    fake_peers = (struct peers){0};
+    fake_bus = (struct kndl_bus){0};
     *state = f;
     return 0;
 }
@@ -509,29 +509,29 @@ static void cr_04_sessions_hears_of_each_change_until_it_answers(void **state)
 {
     struct fixture *f = *state;
 
-    fake_peers.is_away = true;
+    fake_bus.is_away = true;
     assert_true(set_token(f, "q1", TOKEN_A));
     run_changes(f);
-    assert_int_equal(fake_peers.count, 0);
-    fake_peers.is_away = false;
+    assert_int_equal(fake_bus.count, 0);
+    fake_bus.is_away = false;
     run_changes(f); /* not due yet: it was asked just now */
     restart(f);
     kndl_clock_shift(60 * 1000);
     run_changes(f);
-    assert_int_equal(fake_peers.count, 1);
-    assert_int_equal(fake_peers.last.what, TOKEN_ADDED);
-    assert_int_equal(fake_peers.last.version, 1);
+    assert_int_equal(fake_bus.count, 1);
+    assert_int_equal(fake_bus.last.what, TOKEN_ADDED);
+    assert_int_equal(fake_bus.last.version, 1);
     kndl_clock_shift(60 * 1000);
     run_changes(f);
-    assert_int_equal(fake_peers.count, 1);
+    assert_int_equal(fake_bus.count, 1);
 
     assert_true(set_token(f, "q2", TOKEN_B));
     run_changes(f);
-    assert_int_equal(fake_peers.last.what, TOKEN_REPLACED);
+    assert_int_equal(fake_bus.last.what, TOKEN_REPLACED);
     assert_true(remove_token(f, "q3"));
     run_changes(f);
-    assert_int_equal(fake_peers.last.what, TOKEN_REMOVED);
-    assert_int_equal(fake_peers.last.version, 3);
+    assert_int_equal(fake_bus.last.what, TOKEN_REMOVED);
+    assert_int_equal(fake_bus.last.version, 3);
 }
 
 /* CR-04 */
@@ -544,9 +544,9 @@ static void cr_04_a_removal_that_was_not_heard_is_not_hidden_by_a_new_token(void
     assert_true(remove_token(f, "q2"));
     assert_true(set_token(f, "q3", TOKEN_B));
     run_changes(f);
-    assert_int_equal(fake_peers.count, 2);
-    assert_int_equal(fake_peers.last.what, TOKEN_REPLACED);
-    assert_int_equal(fake_peers.last.version, 3);
+    assert_int_equal(fake_bus.count, 2);
+    assert_int_equal(fake_bus.last.what, TOKEN_REPLACED);
+    assert_int_equal(fake_bus.last.version, 3);
 }
 
 /* CR-04, AC-09: said twice, since gateways may err for some seconds. */

@@ -70,12 +70,11 @@ static int64_t ask_least(struct stage *stage)
 int main(void)
 {
     static int64_t pages[ASKS], least[ASKS];
-    struct peers peers = {.has_token = true};
-    struct live live = {0};
+    struct kndl_bus bus = {.peers = {.has_token = true}};
     struct stage *stage;
 
     stage_open((void **)&stage);
-    struct sessions sessions = {.store = stage->store, .peers = &peers, .live = &live};
+    struct sessions sessions = {.store = stage->store, .bus = &bus};
     stage_attend(stage, "r1", NULL, 0);
     const char *id = stage_make(stage, "ada", "r1", "");
     stage_run(stage, "r1", id);

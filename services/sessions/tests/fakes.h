@@ -7,7 +7,7 @@
 
 #include "kndl/error.h"
 
-struct peers { /* ada is the Owner */
+struct fake_peers { /* ada is the Owner */
     bool access_down;
     bool redactor_down;
     bool secrets_down;
@@ -26,12 +26,19 @@ struct peers { /* ada is the Owner */
     void *data;
 };
 
-struct runners {
+struct fake_runners {
     enum kndl_code code; /* what a command fails with; KNDL_OK: it is taken */
     unsigned commands;
     unsigned removed;
 };
 
-struct live {
-    unsigned changes;
+struct fake_viewers {
+    unsigned changes; /* that were published */
+};
+
+/* In place of a bus: the functions of peers.c, runners.c and live.c take it as theirs. */
+struct kndl_bus {
+    struct fake_peers peers;
+    struct fake_runners runners;
+    struct fake_viewers viewers;
 };

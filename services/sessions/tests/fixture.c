@@ -5,9 +5,8 @@
 
 void set_up(struct fixture *f, void **state)
 {
-    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){
-        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
+    *f = (struct fixture){.stage = *state, .bus = {.peers = {.has_token = true}}};
+    f->sessions = (struct sessions){.store = f->stage->store, .bus = &f->bus};
     stage_attend(f->stage, "r1", NULL, 0);
 }
 

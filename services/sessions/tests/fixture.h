@@ -8,9 +8,7 @@
 
 struct fixture {
     struct stage *stage;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
     struct kndl_test_answer answer; /* of the last call */
 };

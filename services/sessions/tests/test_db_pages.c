@@ -14,8 +14,7 @@ enum { SESSIONS = 7 };
 
 struct fixture {
     struct stage *stage;
-    struct peers peers;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
     struct kndl_test_answer answer; /* of the last page */
     V1(ListSessionsRequest) next;
@@ -25,8 +24,8 @@ struct fixture {
 
 static void set_up(struct fixture *f, void **state)
 {
-    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){.store = f->stage->store, .peers = &f->peers, .live = &f->live};
+    *f = (struct fixture){.stage = *state, .bus = {.peers = {.has_token = true}}};
+    f->sessions = (struct sessions){.store = f->stage->store, .bus = &f->bus};
     f->next = (V1(ListSessionsRequest))KNDL__SESSIONS__V1__LIST_SESSIONS_REQUEST__INIT;
     f->next.mine = true;
 }

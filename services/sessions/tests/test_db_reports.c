@@ -30,7 +30,7 @@ static void output_that_waits_is_shown_until_it_flows_again(void **state)
     int64_t version;
 
     set_up(&f, state);
-    f.peers.redactor_down = true;
+    f.bus.peers.redactor_down = true;
     const char *id = stage_make(f.stage, "ada", "r1", "");
     stage_run(f.stage, "r1", id);
     version = stage_read(f.stage, id).view_version;
@@ -73,7 +73,7 @@ static void an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more(void
     req.reason_code = (char *)"setup_token_unavailable";
     req.reason = (char *)"unmasked reason";
     req.last_output = (char *)"unmasked output";
-    f.peers.mask_unreadable = true;
+    f.bus.peers.mask_unreadable = true;
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
     struct session session = stage_read(f.stage, id);
     assert_int_equal(session.state, LIFE(FAILED));
@@ -101,10 +101,10 @@ static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
     req.reason_code = (char *)"clone_failed";
     req.reason = (char *)"the clone with secret failed";
     req.last_output = (char *)"fatal: secret";
-    f.peers.redactor_down = true;
+    f.bus.peers.redactor_down = true;
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_UNAVAILABLE);
     assert_int_equal(stage_read(f.stage, id).state, LIFE(STARTING));
-    f.peers.redactor_down = false;
+    f.bus.peers.redactor_down = false;
     assert_int_equal(report(&f, "r2", "ReportEnded", &req.base), KNDL_NOT_FOUND);
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
     struct session session = stage_read(f.stage, id);

@@ -16,9 +16,7 @@
 
 struct fixture {
     struct stage *stage;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
     struct kndl_error err; /* of the last call */
     const char *id;        /* of a Session that is Active */
@@ -26,9 +24,8 @@ struct fixture {
 
 static void set_up(struct fixture *f, void **state)
 {
-    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){
-        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
+    *f = (struct fixture){.stage = *state, .bus = {.peers = {.has_token = true}}};
+    f->sessions = (struct sessions){.store = f->stage->store, .bus = &f->bus};
     stage_attend(f->stage, "r1", NULL, 0);
     f->id = stage_make(f->stage, "ada", "r1", "");
     stage_run(f->stage, "r1", f->id);
@@ -91,13 +88,13 @@ static void a_renamed_repo_has_its_new_name_in_its_sessions(void **state)
 
     set_up(&f, state);
     follow(&f);
-    assert_int_equal(f.live.changes, 0);
-    f.peers.repo_name = "other/hi";
+    assert_int_equal(f.bus.viewers.changes, 0);
+    f.bus.peers.repo_name = "other/hi";
     follow(&f);
     assert_string_equal(stage_read(f.stage, f.id).repo_name, "other/hi");
     assert_int_equal(stage_read(f.stage, f.id).state, LIFE(ACTIVE));
-    assert_true(f.live.changes > 0); /* lists of Sessions show it */
-    f.peers.repo_name = NULL;
+    assert_true(f.bus.viewers.changes > 0); /* lists of Sessions show it */
+    f.bus.peers.repo_name = NULL;
     follow(&f);
     (void)stage_deliver(f.stage, f.id);
 }
@@ -110,7 +107,7 @@ static void an_awake_sessions_runner_is_told_of_a_new_name_and_an_asleep_ones_is
     set_up(&f, state);
     follow(&f);
     assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
-    f.peers.repo_name = "other/hi";
+    f.bus.peers.repo_name = "other/hi";
     follow(&f);
     const struct delivery *due = stage_claim(f.stage, f.id, DELIVER_RENEW_GIT);
     assert_non_null(due);
@@ -120,7 +117,7 @@ static void an_awake_sessions_runner_is_told_of_a_new_name_and_an_asleep_ones_is
     assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
 
     stage_end(f.stage, "r1", f.id, 0, END_EXITED);
-    f.peers.repo_name = NULL;
+    f.bus.peers.repo_name = NULL;
     follow(&f);
     assert_null(stage_claim(f.stage, f.id, DELIVER_RENEW_GIT));
 }
@@ -132,7 +129,7 @@ static void ac_05_a_session_whose_repo_is_gone_sleeps_and_is_read_only(void **st
     char code[64];
 
     set_up(&f, state);
-    f.peers.repo_problem = "repo_gone";
+    f.bus.peers.repo_problem = "repo_gone";
     follow(&f);
     assert_int_equal(stage_read(f.stage, f.id).state, LIFE(GOING_TO_SLEEP));
     stage_deliver(f.stage, f.id);
@@ -145,7 +142,7 @@ static void ac_05_a_session_whose_repo_is_gone_sleeps_and_is_read_only(void **st
     assert_int_equal(send(&f, "p1"), KNDL_ABORTED);
     assert_non_null(strstr(f.err.message, "takes no prompts"));
 
-    f.peers.repo_problem = NULL;
+    f.bus.peers.repo_problem = NULL;
     follow(&f);
     assert_int_equal(wake(&f, "w2"), KNDL_OK);
     assert_int_equal(shown(&f, code), LIFE(WAKING));
@@ -160,14 +157,14 @@ static void ac_05_a_prompt_that_waited_does_not_wake_a_session_whose_app_is_susp
 
     set_up(&f, state);
     assert_int_equal(send(&f, "q1"), KNDL_OK);
-    f.peers.repo_problem = "repo_suspended";
+    f.bus.peers.repo_problem = "repo_suspended";
     follow(&f);
     stage_end(f.stage, "r1", f.id, 0, END_COMMANDED);
     stage_deliver(f.stage, f.id);
     assert_int_equal(shown(&f, code), LIFE(ASLEEP));
     assert_string_equal(code, "repo_suspended");
 
-    f.peers.repo_problem = NULL;
+    f.bus.peers.repo_problem = NULL;
     follow(&f);
     stage_deliver(f.stage, f.id);
     assert_int_equal(stage_read(f.stage, f.id).state, LIFE(WAKING));
@@ -181,11 +178,11 @@ static void a_session_that_slept_already_says_what_became_of_its_repo(void **sta
     set_up(&f, state);
     stage_end(f.stage, "r1", f.id, 0, END_EXITED);
     assert_int_equal(shown(&f, code), LIFE(ASLEEP));
-    f.peers.repo_problem = "repo_suspended";
+    f.bus.peers.repo_problem = "repo_suspended";
     follow(&f);
     assert_int_equal(shown(&f, code), LIFE(ASLEEP));
     assert_string_equal(code, "repo_suspended");
-    f.peers.repo_problem = NULL;
+    f.bus.peers.repo_problem = NULL;
     follow(&f);
     shown(&f, code);
     assert_string_not_equal(code, "repo_suspended");
@@ -197,8 +194,8 @@ static void ac_07_while_github_cannot_answer_sessions_go_on(void **state)
     struct fixture f;
 
     set_up(&f, state);
-    f.peers.access_down = true;
-    f.peers.repo_problem = "repo_gone";
+    f.bus.peers.access_down = true;
+    f.bus.peers.repo_problem = "repo_gone";
     follow(&f);
     assert_int_equal(stage_read(f.stage, f.id).state, LIFE(ACTIVE));
 }

@@ -36,9 +36,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 struct fixture {
     struct stage *stage;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
+    struct kndl_bus bus;
 };
 
 static void set_field(ProtobufCMessage *message, const char *name, const char *text)
@@ -152,7 +150,7 @@ static void ask_with(struct fixture *f, struct asker *asker, struct store *store
                      const char *method, const ProtobufCMessage *request)
 {
     *asker = (struct asker){
-        .sessions = {.store = store, .peers = &f->peers, .runners = &f->runners, .live = &f->live},
+        .sessions = {.store = store, .bus = &f->bus},
         .method = method,
         .request = request,
     };
@@ -234,7 +232,7 @@ static void try_row(struct fixture *f, const struct row *row)
 
 static void each_method_that_changes_something_has_one_effect_for_one_request_id(void **state)
 {
-    struct fixture f = {.stage = *state, .peers = {.has_token = true}};
+    struct fixture f = {.stage = *state, .bus = {.peers = {.has_token = true}}};
 
     for (size_t i = 0; i < ROWS; i++)
         try_row(&f, &rows[i]);

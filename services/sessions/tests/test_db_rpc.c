@@ -63,15 +63,15 @@ static void a_prompt_that_races_its_creators_removal_is_not_queued(void **state)
 
     set_up(&f, state);
     const char *id = stage_make_active(f.stage, "");
-    f.peers.meanwhile = remove_ada;
-    f.peers.data = &f;
+    f.bus.peers.meanwhile = remove_ada;
+    f.bus.peers.data = &f;
     assert_int_equal(send(&f, "ada", id, "m1", "go on"), KNDL_UNAUTHENTICATED);
     assert_string_equal(f.answer.err.message, "sign in first");
     assert_int_equal(stage_view(f.stage, id).queue_count, 0);
     assert_true(stage_read(f.stage, id).queue_paused);
 
     /* A Member again, by an Invite: what they ask from then on counts. */
-    f.peers.meanwhile = NULL;
+    f.bus.peers.meanwhile = NULL;
     assert_int_equal(send(&f, "ada", id, "m2", "go on"), KNDL_OK);
     assert_int_equal(stage_view(f.stage, id).queue_count, 1);
     kndl_test_done(&f.answer);
@@ -90,8 +90,8 @@ static void a_session_is_made_with_its_first_prompt_masked(void **state)
     assert_string_equal(resp->prompt->text, "say the ******");
     assert_int_equal(resp->prompt->place, 1);
     assert_ptr_equal(f.answer.wake, &dispatch_task);
-    assert_int_equal(f.peers.last_phase, 1);
-    assert_int_equal(f.live.changes, 1);
+    assert_int_equal(f.bus.peers.last_phase, 1);
+    assert_int_equal(f.bus.viewers.changes, 1);
     kndl_test_done(&f.answer);
 }
 
@@ -102,14 +102,14 @@ cr_01_without_a_setup_token_nothing_is_made_and_the_message_says_what_to_do(void
 
     set_up(&f, state);
     size_t before = count_of(&f, "ada");
-    f.peers.has_token = false;
+    f.bus.peers.has_token = false;
     assert_int_equal(create(&f, "ada", "t1", "hello"), KNDL_ABORTED);
     assert_non_null(strstr(f.answer.err.message, "you have no setup token: "));
     assert_int_equal(count_of(&f, "ada"), before);
-    assert_int_equal(f.peers.assignments, 0);
+    assert_int_equal(f.bus.peers.assignments, 0);
 
     /* The same request works once there is one. */
-    f.peers.has_token = true;
+    f.bus.peers.has_token = true;
     assert_int_equal(create(&f, "ada", "t1", "hello"), KNDL_OK);
     kndl_test_done(&f.answer);
 }
@@ -135,7 +135,7 @@ static void a_prompt_that_cannot_be_masked_is_not_stored(void **state)
 
     set_up(&f, state);
     const char *id = stage_make(f.stage, "ada", "r1", "");
-    f.peers.redactor_down = true;
+    f.bus.peers.redactor_down = true;
     assert_int_equal(send(&f, "ada", id, "p1", "hello"), KNDL_UNAVAILABLE);
     assert_int_equal(stage_view(f.stage, id).queue_count, 0);
     assert_int_equal(create(&f, "ada", "m1", "hello"), KNDL_UNAVAILABLE);
@@ -151,7 +151,7 @@ static void ac_06_without_access_a_session_answers_as_if_it_did_not_exist(void *
 
     set_up(&f, state);
     const char *id = stage_make(f.stage, "ada", "r1", "");
-    f.peers.hides_repo = true;
+    f.bus.peers.hides_repo = true;
     get.session_id = list.session_id = (char *)id;
     assert_int_equal(call(&f, "ada", "GetSession", &get.base), KNDL_NOT_FOUND);
     hidden = f.answer.err;
@@ -189,7 +189,7 @@ static void ac_08_only_the_creator_drives(void **state)
     assert_int_equal(call(&f, "eve", "StopTurn", &stop.base), KNDL_PERMISSION_DENIED);
     assert_int_equal(call(&f, "eve", "SleepSession", &sleep.base), KNDL_PERMISSION_DENIED);
     assert_int_equal(call(&f, "eve", "WakeSession", &wake.base), KNDL_PERMISSION_DENIED);
-    assert_int_equal(f.peers.masked, 0);
+    assert_int_equal(f.bus.peers.masked, 0);
 
     V1(GetSessionRequest) get = INIT(GET_SESSION_REQUEST);
     get.session_id = (char *)id;
@@ -326,7 +326,7 @@ static void ev_07_a_view_begins_where_the_viewer_stopped(void **state)
     assert_int_equal(found->n_heads, 1);
     assert_int_equal(found->heads[0]->last_seq, 2);
     assert_int_equal(found->heads[0]->view_version, version);
-    f.peers.hides_repo = true;
+    f.bus.peers.hides_repo = true;
     call(&f, "eve", "Heads", &heads.base);
     assert_int_equal(((V1(HeadsResponse) *)f.answer.response)->n_heads, 0);
     kndl_test_done(&f.answer);
@@ -347,7 +347,7 @@ static void health_tells_of_the_redactor_and_of_runners_that_are_there(void **st
     assert_true(there >= 1);
 
     stage_pass(21 * 1000);
-    f.peers.redactor_down = true;
+    f.bus.peers.redactor_down = true;
     kndl_test_done(&f.answer);
     f.answer = kndl_test_call(sessions_internal_service, &f.sessions, "api_gateway", "GetHealth",
                               &req.base);
@@ -402,15 +402,15 @@ static void cr_01_without_a_setup_token_a_session_does_not_wake(void **state)
     stage_end(f.stage, "r1", id, 0, END_COMMANDED);
     req.session_id = (char *)id;
     req.request_id = (char *)"w1";
-    f.peers.has_token = false;
+    f.bus.peers.has_token = false;
     assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_ABORTED);
     assert_string_equal(f.answer.err.message, NO_SETUP_TOKEN);
     assert_int_equal(stage_read(f.stage, id).state, LIFE(ASLEEP));
-    f.peers.has_token = true;
+    f.bus.peers.has_token = true;
     assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_OK);
 
     /* A repeat is answered alike, whatever became of the token since. */
-    f.peers.has_token = false;
+    f.bus.peers.has_token = false;
     assert_int_equal(call(&f, "ada", "WakeSession", &req.base), KNDL_OK);
     kndl_test_done(&f.answer);
 }
@@ -427,7 +427,7 @@ a_git_token_is_masked_before_it_is_given_and_for_a_run_of_that_runner_alone(void
     req.session_id = (char *)id;
     req.use = KNDL__SESSIONS__V1__MINT_GIT_TOKEN_REQUEST__USE__USE_CLONE;
     assert_int_equal(report(&f, "r2", "MintGitToken", &req.base), KNDL_NOT_FOUND);
-    assert_int_equal(f.peers.put_masks, 0);
+    assert_int_equal(f.bus.peers.put_masks, 0);
     assert_int_equal(report(&f, "r1", "MintGitToken", &req.base), KNDL_OK);
     const V1(MintGitTokenResponse) *resp = (V1(MintGitTokenResponse) *)f.answer.response;
     assert_string_equal(resp->token, "ghs_read");

@@ -27,9 +27,7 @@
 
 struct fixture {
     struct stage *stage;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
     struct kndl_test_answer answer; /* of the last call */
     char id[64];                    /* of the Runner made last */
@@ -38,9 +36,8 @@ struct fixture {
 
 static void set_up(struct fixture *f, void **state)
 {
-    *f = (struct fixture){.stage = *state, .peers = {.has_token = true}};
-    f->sessions = (struct sessions){
-        .store = f->stage->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
+    *f = (struct fixture){.stage = *state, .bus = {.peers = {.has_token = true}}};
+    f->sessions = (struct sessions){.store = f->stage->store, .bus = &f->bus};
 }
 
 static enum kndl_code ask(struct fixture *f, ProtobufCService *service, const char *person,
@@ -413,7 +410,7 @@ static void a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over(v
     stage_run(f.stage, f.id, session);
     assert_int_equal(remove_as(&f, "ada", "r2", f.id), KNDL_OK);
     assert_ptr_equal(f.answer.wake, &deadlines_task);
-    assert_int_equal(f.runners.removed, 1);
+    assert_int_equal(f.bus.runners.removed, 1);
 
     /* At once, whatever the tasks do. */
     assert_int_equal(attend(&f, f.id, 1), KNDL_PERMISSION_DENIED);

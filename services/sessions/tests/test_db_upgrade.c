@@ -8,16 +8,14 @@
 #include "stage.h"
 
 struct copy { /* of the service, as it starts */
-    struct peers peers;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
 };
 
 static void start_copy(struct copy *copy, struct stage *stage, bool has_token)
 {
-    *copy = (struct copy){.peers = {.has_token = has_token}};
-    copy->sessions =
-        (struct sessions){.store = stage->store, .peers = &copy->peers, .live = &copy->live};
+    *copy = (struct copy){.bus = {.peers = {.has_token = has_token}}};
+    copy->sessions = (struct sessions){.store = stage->store, .bus = &copy->bus};
 }
 
 static const char *make_active(struct stage *stage, const char *person, const char *runner)
@@ -61,7 +59,7 @@ static void ac_10_sessions_whose_creator_has_no_token_go_to_sleep_and_say_why(vo
     assert_non_null(strstr(stage_read(stage, id).reason, "no setup token"));
     size_t count = stage_events(stage, id, &events);
     assert_string_equal(events[count - 1]->state_changed->reason_code, "no_setup_token");
-    assert_true(copy.live.changes > 0);
+    assert_true(copy.bus.viewers.changes > 0);
 
     stage_deliver(stage, id);
     stage_end(stage, "r1", id, 0, END_COMMANDED);
@@ -104,7 +102,7 @@ static void ac_10_a_creator_with_a_token_is_left_alone(void **state)
     kndl_test_task(&upgrade_task, &copy.sessions);
     assert_int_equal(stage_read(stage, id).state, LIFE(ACTIVE));
     assert_int_equal(stage_view(stage, id).queue_count, 1);
-    assert_int_equal(copy.live.changes, 0);
+    assert_int_equal(copy.bus.viewers.changes, 0);
 }
 
 static void ac_10_a_look_waits_for_secrets_and_is_taken_once(void **state)
@@ -114,10 +112,10 @@ static void ac_10_a_look_waits_for_secrets_and_is_taken_once(void **state)
 
     const char *id = make_active(stage, "bob", "r4");
     start_copy(&copy, stage, false);
-    copy.peers.secrets_down = true;
+    copy.bus.peers.secrets_down = true;
     assert_int_equal(kndl_test_task(&upgrade_task, &copy.sessions).code, KNDL_UNAVAILABLE);
     assert_int_equal(stage_read(stage, id).state, LIFE(ACTIVE));
-    copy.peers.secrets_down = false;
+    copy.bus.peers.secrets_down = false;
     assert_int_equal(kndl_test_task(&upgrade_task, &copy.sessions).code, KNDL_OK);
     assert_int_equal(stage_read(stage, id).state, LIFE(GOING_TO_SLEEP));
 
@@ -150,7 +148,7 @@ static void ac_10_prompts_of_others_are_shown_as_cancelled(void **state)
     assert_int_equal(count, 2);
     assert_non_null(strstr(note->text, "and the backups"));
     assert_non_null(strstr(note->text, "only the Creator"));
-    assert_int_equal(second.live.changes, 0);
+    assert_int_equal(second.bus.viewers.changes, 0);
 
     /* The Creator's own goes on. */
     const struct delivery *due = stage_claim(stage, id, DELIVER_PROMPT);

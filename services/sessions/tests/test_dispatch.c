@@ -53,9 +53,7 @@ int store_release_delivery(struct store *store, struct kndl_arena *arena,
 
 struct fixture {
     struct store store;
-    struct peers peers;
-    struct runners runners;
-    struct live live;
+    struct kndl_bus bus;
     struct sessions sessions;
 };
 
@@ -63,8 +61,7 @@ static void set_up(struct fixture *f, enum delivery_kind kind)
 {
     *f = (struct fixture){
         .store = {.due = {{.kind = kind, .session_id = "s1", .run = 1}}, .count = 1}};
-    f->sessions = (struct sessions){
-        .store = &f->store, .peers = &f->peers, .runners = &f->runners, .live = &f->live};
+    f->sessions = (struct sessions){.store = &f->store, .bus = &f->bus};
 }
 
 static void what_is_taken_is_settled(void **unused)
@@ -74,7 +71,7 @@ static void what_is_taken_is_settled(void **unused)
     (void)unused;
     set_up(&f, DELIVER_PROMPT);
     assert_int_equal(kndl_test_task(&dispatch_task, &f.sessions).code, KNDL_OK);
-    assert_int_equal(f.runners.commands, 1);
+    assert_int_equal(f.bus.runners.commands, 1);
     assert_int_equal(f.store.settled, 1);
     assert_int_equal(f.store.released, 0);
 }
@@ -87,9 +84,9 @@ static void cr_02_secrets_hears_of_a_start_before_the_runner_does(void **unused)
     (void)unused;
     set_up(&f, DELIVER_START);
     kndl_test_task(&dispatch_task, &f.sessions);
-    assert_int_equal(f.peers.assignments, 1);
-    assert_int_equal(f.peers.last_phase, 2);
-    assert_int_equal(f.runners.commands, 1);
+    assert_int_equal(f.bus.peers.assignments, 1);
+    assert_int_equal(f.bus.peers.last_phase, 2);
+    assert_int_equal(f.bus.runners.commands, 1);
 }
 
 static void an_assignment_is_no_command(void **unused)
@@ -100,8 +97,8 @@ static void an_assignment_is_no_command(void **unused)
     set_up(&f, DELIVER_ASSIGNMENT);
     f.store.due[0].assignment = 5;
     kndl_test_task(&dispatch_task, &f.sessions);
-    assert_int_equal(f.peers.last_phase, 5);
-    assert_int_equal(f.runners.commands, 0);
+    assert_int_equal(f.bus.peers.last_phase, 5);
+    assert_int_equal(f.bus.runners.commands, 0);
     assert_int_equal(f.store.settled, 1);
 }
 
@@ -113,9 +110,9 @@ static void what_is_refused_is_released_and_the_next_goes_on(void **unused)
     set_up(&f, DELIVER_PROMPT);
     f.store.due[1] = f.store.due[0];
     f.store.count = 2;
-    f.runners.code = KNDL_UNAVAILABLE;
+    f.bus.runners.code = KNDL_UNAVAILABLE;
     assert_int_equal(kndl_test_task(&dispatch_task, &f.sessions).code, KNDL_OK);
-    assert_int_equal(f.runners.commands, 2);
+    assert_int_equal(f.bus.runners.commands, 2);
     assert_int_equal(f.store.released, 2);
     assert_false(f.store.was_unsure);
 }
@@ -126,7 +123,7 @@ static void silence_means_that_it_may_have_been_taken(void **unused)
 
     (void)unused;
     set_up(&f, DELIVER_PROMPT);
-    f.runners.code = KNDL_DEADLINE_EXCEEDED;
+    f.bus.runners.code = KNDL_DEADLINE_EXCEEDED;
     kndl_test_task(&dispatch_task, &f.sessions);
     assert_int_equal(f.store.released, 1);
     assert_true(f.store.was_unsure);
