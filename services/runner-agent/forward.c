@@ -239,30 +239,39 @@ static void put_answered(void *data, const struct kndl_error *err, const Protobu
         move(forward);
 }
 
-static void put(struct forward *forward)
+/* What each Put says, and to whom it goes: the copy that opened the stream. `request` is borrowed.
+ */
+static struct hub_question begin_put(const struct forward *forward, int64_t relay_at_us,
+                                     RV1(PutRequest) * request)
 {
-    RV1(PutRequest) request = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    struct hub_question question = {
+    *request = (RV1(PutRequest))KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    request->run = forward->options.run;
+    request->mask_version = forward->mask_version;
+    request->mod_token = (ProtobufCBinaryData){forward->mod_token.size, forward->mod_token.data};
+    request->relay_at_us = relay_at_us;
+    return (struct hub_question){
         .service = &kndl__redactor__v1__redactor_raw_service__descriptor,
         .method = "Put",
-        .request = &request.base,
+        .request = &request->base,
         .instance_id = forward->instance_id,
         .session_id = forward->session_id,
-        .timeout_ms = PUT_MS,
     };
+}
+
+static void put(struct forward *forward)
+{
+    RV1(PutRequest) request;
+    struct hub_question question = begin_put(forward, forward->relay_at_us, &request);
     struct kndl_error err = {0};
 
+    question.timeout_ms = PUT_MS;
     if (spool_read(forward->options.spool, forward->next_n, BATCH_EVENTS_MAX, BATCH_BYTES_MAX,
                    forward->arena, &request.events, &request.n_events, &err) < 0) {
         failed(forward, "read the spool", &err);
         return;
     }
-    request.run = forward->options.run;
-    request.mask_version = forward->mask_version;
     request.first_n = forward->next_n;
-    request.mod_token = (ProtobufCBinaryData){forward->mod_token.size, forward->mod_token.data};
     request.gap = forward->is_gap;
-    request.relay_at_us = forward->relay_at_us;
     forward->state = IN_FLIGHT;
     forward->ask = hub_ask(forward->options.hub, &question, put_answered, forward);
     kndl_arena_reset(forward->arena);
@@ -291,24 +300,14 @@ static void move(struct forward *forward)
 void forward_deltas(struct forward *forward, Kndl__Event__V1__Delta *const *pieces, size_t count,
                     const char *ended_turn_id, int64_t relay_at_us)
 {
-    RV1(PutRequest) request = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    struct hub_question question = {
-        .service = &kndl__redactor__v1__redactor_raw_service__descriptor,
-        .method = "Put",
-        .request = &request.base,
-        .instance_id = forward->instance_id,
-        .session_id = forward->session_id,
-    };
+    RV1(PutRequest) request;
+    struct hub_question question = begin_put(forward, relay_at_us, &request);
 
     /* Nobody has seen a block's start then, so it is shown by its Event. */
     if (forward->instance_id == NULL)
         return;
-    request.run = forward->options.run;
-    request.mask_version = forward->mask_version;
-    request.mod_token = (ProtobufCBinaryData){forward->mod_token.size, forward->mod_token.data};
     request.deltas = (Kndl__Event__V1__Delta **)pieces;
     request.n_deltas = count;
     request.ended_turn_id = (char *)ended_turn_id;
-    request.relay_at_us = relay_at_us;
     hub_post(forward->options.hub, &question);
 }

@@ -172,6 +172,10 @@ void session_fail_by_answer(struct session *session, const struct sandbox_answer
 
 /* As session_leave(), for a callback of a start: false if that is not wanted any more. */
 bool session_goes_on(struct session *session);
+/* The same where it needs what was done: false also if that failed, and the start with it, as
+ * session_fail_by_answer(). */
+bool session_goes_on_after(struct session *session, const struct sandbox_answer *answer,
+                           const char *fallback);
 
 /* --- the order of a start: each goes on to the next */
 void session_begin(struct session *session);        /* session_start.c: clone, image */

@@ -21,12 +21,8 @@ static void sandbox_started(void *data, const struct sandbox_answer *answer)
     struct session *session = data;
     struct kndl_error err;
 
-    if (!session_goes_on(session))
+    if (!session_goes_on_after(session, answer, "sandbox_failed"))
         return;
-    if (answer->err.code != KNDL_OK) {
-        session_fail_by_answer(session, answer, "sandbox_failed");
-        return;
-    }
     session_step_begin(session, "relay");
     if (session_open_relay(session, &err) < 0) {
         kndl_log(KNDL_WARNING, "the relay does not listen", KNDL_STR("session", session->id),
@@ -42,13 +38,9 @@ static void mod_copied(void *data, const struct kndl_error *err)
 {
     struct session *session = data;
 
-    if (!session_goes_on(session))
+    if (!session_goes_on_after(session, &(struct sandbox_answer){.err = *err, .reason = ""},
+                               "mod_missing"))
         return;
-    if (err->code != KNDL_OK) {
-        session_fail_by_answer(session, &(struct sandbox_answer){.err = *err, .reason = ""},
-                               "mod_missing");
-        return;
-    }
     session_enter(session);
     sandbox_start(session->runner->sandboxes, session->sandbox, sandbox_started, session);
 }
@@ -73,11 +65,7 @@ static void settings_written(void *data, const struct sandbox_answer *answer)
 {
     struct session *session = data;
 
-    if (!session_goes_on(session))
-        return;
-    if (answer->err.code != KNDL_OK)
-        session_fail_by_answer(session, answer, "sandbox_failed");
-    else
+    if (session_goes_on_after(session, answer, "sandbox_failed"))
         copy_mod(session);
 }
 
@@ -118,11 +106,7 @@ static void config_written(void *data, const struct sandbox_answer *answer)
 {
     struct session *session = data;
 
-    if (!session_goes_on(session))
-        return;
-    if (answer->err.code != KNDL_OK)
-        session_fail_by_answer(session, answer, "sandbox_failed");
-    else
+    if (session_goes_on_after(session, answer, "sandbox_failed"))
         read_config(session, "settings.json", CLAUDE_CONFIG_BYTES_MAX, settings_read);
 }
 
@@ -160,12 +144,8 @@ static void sandbox_created(void *data, const struct sandbox_answer *answer)
     struct session *session = data;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
 
-    if (!session_goes_on(session))
+    if (!session_goes_on_after(session, answer, "sandbox_failed"))
         return;
-    if (answer->err.code != KNDL_OK) {
-        session_fail_by_answer(session, answer, "sandbox_failed");
-        return;
-    }
     claude_transcript_path(session->start->claude_session_id, &path);
     read_config(session, kndl_buf_text(&path), 1, transcript_looked);
 }

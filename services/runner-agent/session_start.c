@@ -17,11 +17,7 @@ static void image_ready(void *data, const struct sandbox_answer *answer)
 {
     struct session *session = data;
 
-    if (!session_goes_on(session))
-        return;
-    if (answer->err.code != KNDL_OK)
-        session_fail_by_answer(session, answer, "claude_download_failed");
-    else
+    if (session_goes_on_after(session, answer, "claude_download_failed"))
         session_fetch_tokens(session);
 }
 
@@ -38,12 +34,8 @@ static void clone_is_kept(void *data, const struct kndl_error *err)
 {
     struct session *session = data;
 
-    if (!session_goes_on(session))
-        return;
-    if (err->code != KNDL_OK)
-        session_fail_by_answer(session, &(struct sandbox_answer){.err = *err, .reason = ""},
-                               "sandbox_failed");
-    else
+    if (session_goes_on_after(session, &(struct sandbox_answer){.err = *err, .reason = ""},
+                              "sandbox_failed"))
         ready_image(session);
 }
 

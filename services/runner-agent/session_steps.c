@@ -127,3 +127,13 @@ void session_fail_by_answer(struct session *session, const struct sandbox_answer
         session_fail(session, fallback,
                      "The Sandbox could not be started; the log of the Runner says more. Retry.");
 }
+
+bool session_goes_on_after(struct session *session, const struct sandbox_answer *answer,
+                           const char *fallback)
+{
+    if (!session_goes_on(session))
+        return false;
+    if (answer->err.code != KNDL_OK)
+        session_fail_by_answer(session, answer, fallback);
+    return answer->err.code == KNDL_OK;
+}

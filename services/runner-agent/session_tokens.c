@@ -13,6 +13,19 @@
 
 #define XV1(name) Kndl__Secrets__V1__##name
 
+static void ask_secrets(struct session *session, const char *method,
+                        const ProtobufCMessage *request, session_answer_fn fn)
+{
+    const struct hub_question question = {
+        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
+        .method = method,
+        .request = request,
+        .repeat = true,
+    };
+
+    session_ask(session, &question, fn, "");
+}
+
 /* "NAME=value", each followed by a NUL, in one piece of locked memory. */
 static void keep_variables(struct session *session, const XV1(FetchVariablesResponse) * fetched)
 {
@@ -58,16 +71,10 @@ static void variables_fetched(struct session *session, const char *note,
 static void fetch_variables(struct session *session)
 {
     XV1(FetchVariablesRequest) request = KNDL__SECRETS__V1__FETCH_VARIABLES_REQUEST__INIT;
-    struct hub_question question = {
-        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
-        .method = "FetchVariables",
-        .request = &request.base,
-        .repeat = true,
-    };
 
     request.session_id = session->id;
     request.run = session->start->run;
-    session_ask(session, &question, variables_fetched, "");
+    ask_secrets(session, "FetchVariables", &request.base, variables_fetched);
 }
 
 static void setup_token_fetched(struct session *session, const char *note,
@@ -99,16 +106,10 @@ static void setup_token_fetched(struct session *session, const char *note,
 static void fetch_setup_token(struct session *session)
 {
     XV1(FetchSetupTokenRequest) request = KNDL__SECRETS__V1__FETCH_SETUP_TOKEN_REQUEST__INIT;
-    struct hub_question question = {
-        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
-        .method = "FetchSetupToken",
-        .request = &request.base,
-        .repeat = true,
-    };
 
     request.session_id = session->id;
     request.run = session->start->run;
-    session_ask(session, &question, setup_token_fetched, "");
+    ask_secrets(session, "FetchSetupToken", &request.base, setup_token_fetched);
 }
 
 static void refused(struct session *session, const struct kndl_error *err)
@@ -140,12 +141,6 @@ static void session_token_put(struct session *session, const char *note,
 static void make_session_token(struct session *session)
 {
     XV1(PutSessionTokenRequest) request = KNDL__SECRETS__V1__PUT_SESSION_TOKEN_REQUEST__INIT;
-    struct hub_question question = {
-        .service = &kndl__secrets__v1__secrets_runner_service__descriptor,
-        .method = "PutSessionToken",
-        .request = &request.base,
-        .repeat = true,
-    };
 
     kndl_token_new(KNDL_TOKEN_SES, &session->session_token);
     kndl_hash(kndl_slice(session->session_token.data, session->session_token.size),
@@ -153,7 +148,7 @@ static void make_session_token(struct session *session)
     request.session_id = session->id;
     request.run = session->start->run;
     request.token = (char *)session->session_token.data;
-    session_ask(session, &question, session_token_put, "");
+    ask_secrets(session, "PutSessionToken", &request.base, session_token_put);
 }
 
 static void mod_token_issued(struct session *session, const char *note,
