@@ -9,46 +9,28 @@ const crypto = require('crypto');
 const fs = require('fs');
 const https = require('https');
 const path = require('path');
-const { parseArgs } = require('util');
 const zlib = require('zlib');
 
+const readBody = require('../body.js').read;
+const { Log } = require('../log.js');
+const readOptions = require('../options.js').read;
 const scripted = require('./scenario.js');
 const { Holds, send, sendError } = require('./reply.js');
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-const LOG_COUNT_MAX = 10000;
 
-const { values: options } = parseArgs({
-  options: {
-    scenario: { type: 'string' },
-    cert: { type: 'string' },
-    key: { type: 'string' },
-    host: { type: 'string', default: '127.0.0.1' },
-    port: { type: 'string', default: '443' },
-    log: { type: 'string' },
-    bodies: { type: 'string' },
-  },
+const options = readOptions(['scenario', 'cert', 'key'], {
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '443' },
+  log: { type: 'string' },
+  bodies: { type: 'string' },
 });
-for (const name of ['scenario', 'cert', 'key']) {
-  if (!options[name]) {
-    console.error(`--${name} is missing`);
-    process.exit(2);
-  }
-}
 
 const holds = new Holds();
-const entries = [];
-let count = 0;
+const log = new Log(options.log);
 
-async function readBody(req) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk of req) {
-    size += chunk.length;
-    if (size > BODY_BYTES_MAX) throw new Error('the body is too long');
-    chunks.push(chunk);
-  }
-  const raw = Buffer.concat(chunks);
+async function readPlain(req) {
+  const raw = await readBody(req, BODY_BYTES_MAX);
   return req.headers['content-encoding'] === 'gzip' ? zlib.gunzipSync(raw) : raw;
 }
 
@@ -71,36 +53,21 @@ function begin(req, raw) {
   const headers = { ...req.headers };
   delete headers.authorization;
   delete headers['x-api-key'];
-  count += 1;
-  const entry = {
-    n: count,
-    t: Date.now(),
-    method: req.method,
-    url: req.url,
+  const entry = log.begin(req, {
     bearer: token && crypto.createHash('sha256').update(token).digest('hex'),
     session: headers['x-claude-code-session-id'],
     bytes: raw.length,
     headers,
-  };
-  entries.push(entry);
-  if (entries.length > LOG_COUNT_MAX) entries.shift();
+  });
   return { entry, token };
-}
-
-function finish(entry, res) {
-  entry.ms = Date.now() - entry.t;
-  entry.status = res.statusCode;
-  if (options.log) fs.appendFileSync(options.log, `${JSON.stringify(entry)}\n`);
 }
 
 function control(url, res) {
   switch (url.pathname) {
     case '/__fake/health':
       return sendJson(res, 200, { ok: true, held: holds.size });
-    case '/__fake/log': {
-      const after = Number(url.searchParams.get('after') ?? 0);
-      return sendJson(res, 200, entries.filter((entry) => entry.n > after));
-    }
+    case '/__fake/log':
+      return sendJson(res, 200, log.after(url));
     case '/__fake/release':
       return sendJson(res, 200, { released: holds.release() });
     default:
@@ -138,7 +105,7 @@ async function answer(req, res, url, raw, entry, token) {
 
 async function handle(req, res) {
   const url = new URL(req.url, 'https://api.anthropic.com');
-  const raw = await readBody(req);
+  const raw = await readPlain(req);
   if (url.pathname.startsWith('/__fake/')) return control(url, res);
 
   const { entry, token } = begin(req, raw);
@@ -151,7 +118,7 @@ async function handle(req, res) {
     if (res.headersSent) res.destroy();
     else sendError(res, { status: 500, message: entry.error });
   }
-  finish(entry, res);
+  log.finish(entry, res);
 }
 
 const server = https.createServer(

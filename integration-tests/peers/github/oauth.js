@@ -5,6 +5,7 @@
 
 const crypto = require('crypto');
 
+const readBody = require('../body.js').read;
 const answers = require('./answers.js');
 
 const CODE_MS = 10 * 60 * 1000;
@@ -99,14 +100,7 @@ function exchange(state, asked) {
 }
 
 async function readForm(req, url) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk of req) {
-    size += chunk.length;
-    if (size > BODY_BYTES_MAX) throw new Error('the body is too long');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = (await readBody(req, BODY_BYTES_MAX)).toString('utf8');
   const type = req.headers['content-type'] ?? '';
   const body = type.startsWith('application/json') ? JSON.parse(text || '{}')
     : Object.fromEntries(new URLSearchParams(text));

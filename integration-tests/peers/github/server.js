@@ -9,8 +9,10 @@ const crypto = require('crypto');
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
-const { parseArgs } = require('util');
 
+const readBody = require('../body.js').read;
+const { Log } = require('../log.js');
+const readOptions = require('../options.js').read;
 const answers = require('./answers.js');
 const api = require('./api.js');
 const { Faults } = require('./faults.js');
@@ -19,74 +21,39 @@ const oauth = require('./oauth.js');
 const { State } = require('./state.js');
 
 const BODY_BYTES_MAX = 1024 * 1024;
-const LOG_COUNT_MAX = 10000;
 
-const { values: options } = parseArgs({
-  options: {
-    state: { type: 'string' },
-    git: { type: 'string' },
-    'public-key': { type: 'string' },
-    host: { type: 'string', default: '127.0.0.1' },
-    port: { type: 'string', default: '80' },
-    url: { type: 'string' },
-    log: { type: 'string' },
-  },
+const options = readOptions(['state', 'git', 'public-key'], {
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '80' },
+  url: { type: 'string' },
+  log: { type: 'string' },
 });
-for (const name of ['state', 'git', 'public-key']) {
-  if (!options[name]) {
-    console.error(`--${name} is missing`);
-    process.exit(2);
-  }
-}
 
 const state = new State(options.state);
 const faults = new Faults();
 const publicKey = crypto.createPublicKey(fs.readFileSync(options['public-key']));
-const entries = [];
-let count = 0;
+const log = new Log(options.log);
 
 async function readJson(req) {
-  const chunks = [];
-  let size = 0;
-  for await (const chunk of req) {
-    size += chunk.length;
-    if (size > BODY_BYTES_MAX) throw new Error('the body is too long');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = (await readBody(req, BODY_BYTES_MAX)).toString('utf8');
   return text === '' ? {} : JSON.parse(text);
 }
 
 // What was asked, without credentials: a token's hash says which one it was.
 function note(req, res) {
   const sent = req.headers.authorization;
-  const started = Date.now();
-  count += 1;
-  const entry = {
-    n: count,
-    t: started,
-    method: req.method,
-    url: req.url,
+  const entry = log.begin(req, {
     authorization: sent && crypto.createHash('sha256').update(sent).digest('hex').slice(0, 16),
     agent: req.headers['user-agent'],
-  };
-  entries.push(entry);
-  if (entries.length > LOG_COUNT_MAX) entries.shift();
-  res.on('close', () => {
-    entry.status = res.statusCode;
-    entry.ms = Date.now() - started;
-    if (options.log) fs.appendFileSync(options.log, `${JSON.stringify(entry)}\n`);
   });
+  res.on('close', () => log.finish(entry, res));
 }
 
 async function control(req, res, url) {
   const route = `${req.method} ${url.pathname}`;
   if (route === 'GET /__fake/health') return answers.json(res, 200, { ok: true });
   if (route === 'GET /__fake/state') return answers.json(res, 200, state.all);
-  if (route === 'GET /__fake/log') {
-    const after = Number(url.searchParams.get('after') ?? 0);
-    return answers.json(res, 200, entries.filter((entry) => entry.n > after));
-  }
+  if (route === 'GET /__fake/log') return answers.json(res, 200, log.after(url));
   if (route === 'PATCH /__fake/state') {
     state.patch(await readJson(req));
     for (const repo of state.repos()) git.seed(options.git, repo, path.join(__dirname, 'seeds'));
