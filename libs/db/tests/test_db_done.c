@@ -1,16 +1,7 @@
 /* A request is done once, in its transaction, and its id is good for nothing else. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "cluster.h"
+#include "fixture.h"
 #include "kndl/done.h"
-#include "kndl/mem.h"
 
 #define DAY_MS (INT64_C(24) * 60 * 60 * 1000)
 
@@ -29,33 +20,14 @@ static const struct kndl_statement statements[] = {
     {NULL, NULL},
 };
 
-struct fixture {
-    struct kndl_db *db;
-    struct kndl_arena *arena;
-    struct kndl_error err;
-    const struct kndl_done *done; /* of the last request */
-};
+static const struct kndl_done *done; /* of the last request */
 
 static int set_up(void **state)
 {
-    struct fixture *f = kndl_new0(struct fixture);
-    const char *url = cluster_start();
+    struct fixture *f = fixture_open("done", migrations, statements);
 
-    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    assert_int_equal(kndl_db_migrate(url, "done", migrations, &f->err), 0);
-    assert_int_equal(kndl_db_open(url, "done", statements, &f->db, &f->err), 0);
     assert_int_equal(kndl_db_exec(f->db, "forget", f->arena, NULL, &f->err), 0);
     *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    kndl_db_close(f->db);
-    kndl_arena_free(f->arena);
-    free(f);
     return 0;
 }
 
@@ -65,8 +37,8 @@ static enum kndl_code ask(struct fixture *f, const char *person, const char *req
     const struct kndl_asked asked = {person, request, now_ms, kndl_slice_of(content)};
 
     f->err = (struct kndl_error){0};
-    f->done = NULL;
-    (void)kndl_done_keep(f->db, &asked, "made", f->arena, &f->done, &f->err);
+    done = NULL;
+    (void)kndl_done_keep(f->db, &asked, "made", f->arena, &done, &f->err);
     return f->err.code;
 }
 
@@ -75,14 +47,14 @@ static void a_repeat_is_told_what_was_made_and_something_else_is_refused(void **
     struct fixture *f = *state;
 
     assert_int_equal(ask(f, "ada", "q1", "Rename a", 1), KNDL_OK);
-    assert_null(f->done);
+    assert_null(done);
     assert_int_equal(ask(f, "ada", "q1", "Rename a", 2), KNDL_OK);
-    assert_non_null(f->done);
-    assert_string_equal(f->done->made_id, "made");
+    assert_non_null(done);
+    assert_string_equal(done->made_id, "made");
     assert_int_equal(ask(f, "ada", "q1", "Rename b", 3), KNDL_INVALID_ARGUMENT);
     assert_string_equal(f->err.message, "request_id q1 was used for something else");
     assert_int_equal(ask(f, "bob", "q1", "Rename b", 4), KNDL_OK);
-    assert_null(f->done);
+    assert_null(done);
 }
 
 static void what_is_not_committed_was_not_done(void **state)
@@ -94,7 +66,7 @@ static void what_is_not_committed_was_not_done(void **state)
     assert_int_equal(ask(f, "ada", "q1", "Rename a", 1), KNDL_OK);
     kndl_tx_done(&tx);
     assert_int_equal(ask(f, "ada", "q1", "Rename b", 2), KNDL_OK);
-    assert_null(f->done);
+    assert_null(done);
 }
 
 static void a_content_that_is_gone_takes_any_repeat_for_one(void **state)
@@ -104,7 +76,7 @@ static void a_content_that_is_gone_takes_any_repeat_for_one(void **state)
     assert_int_equal(ask(f, "ada", "q1", "Rename a", 1), KNDL_OK);
     assert_int_equal(kndl_db_exec(f->db, "forget_contents", f->arena, NULL, &f->err), 0);
     assert_int_equal(ask(f, "ada", "q1", "Rename b", 2), KNDL_OK);
-    assert_non_null(f->done);
+    assert_non_null(done);
 }
 
 static void what_is_older_than_a_day_goes_with_the_next(void **state)
@@ -118,7 +90,7 @@ static void what_is_older_than_a_day_goes_with_the_next(void **state)
     assert_int_equal(kndl_db_exec(f->db, "count", f->arena, &rows, &f->err), 0);
     assert_int_equal(kndl_row_i64(&rows, 0, 0), 2);
     assert_int_equal(ask(f, "ada", "q1", "b", DAY_MS + 3), KNDL_OK);
-    assert_null(f->done);
+    assert_null(done);
 }
 
 static void a_repeat_after_a_day_is_one_still_where_nothing_came_between(void **state)
@@ -127,15 +99,15 @@ static void a_repeat_after_a_day_is_one_still_where_nothing_came_between(void **
 
     assert_int_equal(ask(f, "ada", "q1", "a", 1), KNDL_OK);
     assert_int_equal(ask(f, "ada", "q1", "a", DAY_MS + 2), KNDL_OK);
-    assert_non_null(f->done);
+    assert_non_null(done);
     assert_int_equal(ask(f, "ada", "q1", "a", DAY_MS + 3), KNDL_OK);
-    assert_non_null(f->done);
+    assert_non_null(done);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
         TEST(a_repeat_is_told_what_was_made_and_something_else_is_refused),
         TEST(what_is_not_committed_was_not_done),
         TEST(a_content_that_is_gone_takes_any_repeat_for_one),

@@ -1,15 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "cluster.h"
-#include "kndl/db.h"
-#include "kndl/mem.h"
+#include "fixture.h"
 
 static const struct kndl_migration migrations[] = {
     {1, "0001_things",
@@ -30,32 +21,12 @@ static const struct kndl_statement statements[] = {
     {NULL, NULL},
 };
 
-struct fixture {
-    struct kndl_db *db;
-    struct kndl_arena *arena;
-    struct kndl_error err;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = kndl_new0(struct fixture);
-    const char *url = cluster_start();
+    struct fixture *f = fixture_open("exec", migrations, statements);
 
-    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    assert_int_equal(kndl_db_migrate(url, "exec", migrations, &f->err), 0);
-    assert_int_equal(kndl_db_open(url, "exec", statements, &f->db, &f->err), 0);
     assert_int_equal(kndl_db_exec(f->db, "remove_things", f->arena, NULL, &f->err), 0);
     *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    kndl_db_close(f->db);
-    kndl_arena_free(f->arena);
-    free(f);
     return 0;
 }
 
@@ -204,7 +175,7 @@ static void a_statement_that_is_refused_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
         TEST(every_type_comes_back_as_it_went),
         TEST(null_reads_as_nothing),
         TEST(an_empty_value_is_not_null),

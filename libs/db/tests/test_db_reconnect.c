@@ -1,15 +1,7 @@
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "cluster.h"
+#include "fixture.h"
 #include "kndl/clock.h"
-#include "kndl/db.h"
 #include "kndl/mem.h"
 
 static const struct kndl_statement statements[] = {
@@ -19,31 +11,9 @@ static const struct kndl_statement statements[] = {
 };
 static const struct kndl_migration none[] = {{0, NULL, NULL}};
 
-struct fixture {
-    struct kndl_db *db;
-    struct kndl_arena *arena;
-    struct kndl_error err;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = kndl_new0(struct fixture);
-    const char *url = cluster_start();
-
-    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    assert_int_equal(kndl_db_migrate(url, "again", none, &f->err), 0);
-    assert_int_equal(kndl_db_open(url, "again", statements, &f->db, &f->err), 0);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    kndl_db_close(f->db);
-    kndl_arena_free(f->arena);
-    free(f);
+    *state = fixture_open("again", none, statements);
     return 0;
 }
 
@@ -134,7 +104,7 @@ static void a_server_that_is_away_at_the_start_is_unavailable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
         TEST(a_killed_server_is_unavailable_and_then_used_again),
         TEST(a_restart_while_nobody_asked_fails_no_call),
         TEST(a_connection_that_ends_under_a_statement_is_unavailable),

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "cluster.h"
-#include "kndl/db.h"
+#include "fixture.h"
 #include "kndl/mem.h"
 
 static const struct kndl_migration migrations[] = {
@@ -23,35 +15,12 @@ static const struct kndl_statement statements[] = {
     {NULL, NULL},
 };
 
-struct fixture {
-    struct kndl_db *db;
-    struct kndl_db *other;
-    struct kndl_arena *arena;
-    struct kndl_error err;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = kndl_new0(struct fixture);
-    const char *url = cluster_start();
+    struct fixture *f = fixture_open("tx", migrations, statements);
 
-    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    assert_int_equal(kndl_db_migrate(url, "tx", migrations, &f->err), 0);
-    assert_int_equal(kndl_db_open(url, "tx", statements, &f->db, &f->err), 0);
-    assert_int_equal(kndl_db_open(url, "tx", statements, &f->other, &f->err), 0);
     assert_int_equal(kndl_db_exec(f->db, "remove_numbers", f->arena, NULL, &f->err), 0);
     *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    kndl_db_close(f->db);
-    kndl_db_close(f->other);
-    kndl_arena_free(f->arena);
-    free(f);
     return 0;
 }
 
@@ -125,7 +94,7 @@ static void a_row_that_another_holds_too_long_is_aborted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_close)
         TEST(what_was_committed_is_seen),
         TEST(what_was_left_is_rolled_back),
         TEST(a_commit_after_a_failed_statement_says_that_nothing_was_stored),
