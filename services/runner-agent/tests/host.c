@@ -229,6 +229,15 @@ void host_start(struct host *host, const char *name)
     assert_done(host);
 }
 
+void host_with_sandbox(struct host *host, char ret_name[64], char ret_workspace[256])
+{
+    host_init(host);
+    host_name(host, 'a', ret_name);
+    host_workspace(host, "workspace", ret_workspace);
+    host_create(host, ret_name, ret_workspace);
+    host_start(host, ret_name);
+}
+
 void host_stop(struct host *host, const char *name)
 {
     sandbox_stop(host->sandboxes, name, 3000, host_on_answer, host);

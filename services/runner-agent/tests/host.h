@@ -56,6 +56,9 @@ void host_start(struct host *host, const char *name);
 void host_stop(struct host *host, const char *name);
 void host_remove(struct host *host, const char *name);
 
+/* host_init(), and the Sandbox a, started, with the folder "workspace" for its Workspace. */
+void host_with_sandbox(struct host *host, char ret_name[64], char ret_workspace[256]);
+
 /* Runs bash -c in the Sandbox; its exit code, 128 + signal, or -1 where it did not run. */
 int host_bash(struct host *host, const char *name, const char *script);
 

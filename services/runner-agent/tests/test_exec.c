@@ -15,11 +15,7 @@ static void a_command_gets_its_input_and_its_exit_is_told(void **unused)
     char name[64], workspace[256];
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     assert_int_equal(host_bash(&host, name, "echo out; echo err >&2; exit 7"), 7);
     assert_string_equal(host.output, "out\nerr\n");
     assert_int_equal(host_bash(&host, name, "kill -9 $$"), 137);
@@ -64,11 +60,7 @@ static void a_command_can_be_talked_to(void **unused)
     char name[64], workspace[256], line[16] = "";
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     sandbox_exec(host.sandboxes, name,
                  &(struct sandbox_command){.argv = (const char *[]){"cat", NULL}, .stream = true},
                  on_talk_start, on_talk_end, &talk);
@@ -114,11 +106,7 @@ static void a_port_inside_is_seen_and_reached_but_not_the_relays(void **unused)
     char name[64], workspace[256], line[16] = "";
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     /* perl is in every Debian; it listens, and says so by a file. */
     assert_int_equal(
         host_bash(&host, name,
@@ -169,11 +157,7 @@ static void a_runner_that_leaves_leaves_its_commands_running(void **unused)
     char name[64], workspace[256];
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     sandbox_exec(
         host.sandboxes, name,
         &(struct sandbox_command){.argv = (const char *[]){"sleep", "321", NULL}, .stream = true},

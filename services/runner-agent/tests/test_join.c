@@ -67,109 +67,107 @@ int kndl_bus_open(const struct kndl_bus_options *options, struct kndl_bus **ret_
     return 0;
 }
 
-static void set_up(struct runner *runner)
+struct fixture {
+    struct runner runner;
+    struct kndl_error err;
+    bool is_stopped;
+};
+
+static int set_up(void **state)
 {
+    static struct fixture fixture;
     struct kndl_error err = {0};
 
     assert_int_equal(kndl_env_load(env, &err), 0);
     hub.credential_away = hub.bus_away = hub.begun = hub.opened = 0;
     hub.credential_says = KNDL_UNAVAILABLE;
     hub.ends = false;
-    *runner = (struct runner){.loop = kndl_loop_new()};
+    fixture = (struct fixture){.runner = {.loop = kndl_loop_new()}};
+    *state = &fixture;
+    return 0;
 }
 
-static void a_hub_that_is_away_is_tried_until_it_is_there(void **unused)
+static int tear_down(void **state)
 {
-    struct runner runner;
-    struct kndl_error err = {0};
-    bool is_stopped;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&runner);
+    kndl_loop_free(f->runner.loop);
+    return 0;
+}
+
+static int join(struct fixture *f)
+{
+    return join_hub(&f->runner, &f->is_stopped, &f->err);
+}
+
+static void a_hub_that_is_away_is_tried_until_it_is_there(void **state)
+{
+    struct fixture *f = *state;
+
     hub.credential_away = 2;
     hub.bus_away = 1;
-    assert_int_equal(join_hub(&runner, &is_stopped, &err), 0);
-    assert_false(is_stopped);
+    assert_int_equal(join(f), 0);
+    assert_false(f->is_stopped);
     assert_int_equal(hub.begun, 1); /* NATS alone was tried again */
     assert_int_equal(hub.opened, 1);
-    assert_string_equal(runner.id, "r1");
-    assert_ptr_equal(runner.bus, &hub);
-    kndl_loop_free(runner.loop);
+    assert_string_equal(f->runner.id, "r1");
+    assert_ptr_equal(f->runner.bus, &hub);
 }
 
-static void a_refusal_is_final(void **unused)
+static void a_refusal_is_final(void **state)
 {
-    struct runner runner;
-    struct kndl_error err = {0};
-    bool is_stopped;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&runner);
     hub.credential_away = 1;
     hub.credential_says = KNDL_UNAUTHENTICATED;
-    assert_int_equal(join_hub(&runner, &is_stopped, &err), -1);
-    assert_int_equal(err.code, KNDL_UNAUTHENTICATED);
+    assert_int_equal(join(f), -1);
+    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
     assert_int_equal(hub.begun, 0);
-    kndl_loop_free(runner.loop);
 }
 
 /* AC-10: it may be updated meanwhile, and then it is let in. */
-static void a_runner_that_is_turned_away_waits(void **unused)
+static void a_runner_that_is_turned_away_waits(void **state)
 {
-    struct runner runner;
-    struct kndl_error err = {0};
-    bool is_stopped;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&runner);
     hub.credential_away = 3;
     hub.credential_says = KNDL_FAILED_PRECONDITION;
-    assert_int_equal(join_hub(&runner, &is_stopped, &err), 0);
-    assert_false(is_stopped);
+    assert_int_equal(join(f), 0);
+    assert_false(f->is_stopped);
     assert_int_equal(hub.opened, 1);
-    kndl_loop_free(runner.loop);
 }
 
 /* CL-05 */
-static void a_newer_release_that_is_ready_ends_the_tries(void **unused)
+static void a_newer_release_that_is_ready_ends_the_tries(void **state)
 {
-    struct runner runner;
-    struct kndl_error err = {0};
-    bool is_stopped;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&runner);
     hub.credential_away = 1;
     hub.credential_says = KNDL_ABORTED;
-    assert_int_equal(join_hub(&runner, &is_stopped, &err), -1);
-    assert_int_equal(err.code, KNDL_ABORTED);
-    kndl_loop_free(runner.loop);
+    assert_int_equal(join(f), -1);
+    assert_int_equal(f->err.code, KNDL_ABORTED);
 }
 
-static void it_ends_when_told_to_although_the_hub_is_away(void **unused)
+static void it_ends_when_told_to_although_the_hub_is_away(void **state)
 {
-    struct runner runner;
-    struct kndl_error err = {0};
-    bool is_stopped;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&runner);
     hub.credential_away = 1000000;
     hub.ends = true;
-    assert_int_equal(join_hub(&runner, &is_stopped, &err), 0);
-    assert_true(is_stopped);
+    assert_int_equal(join(f), 0);
+    assert_true(f->is_stopped);
     assert_int_equal(hub.opened, 0);
-    kndl_loop_free(runner.loop);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hub_that_is_away_is_tried_until_it_is_there),
-        cmocka_unit_test(a_refusal_is_final),
-        cmocka_unit_test(a_runner_that_is_turned_away_waits),
-        cmocka_unit_test(a_newer_release_that_is_ready_ends_the_tries),
-        cmocka_unit_test(it_ends_when_told_to_although_the_hub_is_away),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_hub_that_is_away_is_tried_until_it_is_there),
+        TEST(a_refusal_is_final),
+        TEST(a_runner_that_is_turned_away_waits),
+        TEST(a_newer_release_that_is_ready_ends_the_tries),
+        TEST(it_ends_when_told_to_although_the_hub_is_away),
     };
     return cmocka_run_group_tests_name("runner-agent join", tests, NULL, NULL);
 }

@@ -101,11 +101,7 @@ static void cc_01_a_guest_is_root_of_its_own_world_only(void **unused)
     char name[64], workspace[256];
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
 
     assert_int_equal(host_bash(&host, name,
                                "id -u; echo hello >/workspace/f; stat -c %u "
@@ -259,11 +255,7 @@ static void only_what_is_allowed_of_the_hosts_networks_can_be_reached(void **unu
     (void)unused;
     if (outside.allowed == 0)
         skip();
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     (void)snprintf(script, sizeof script, try, outside.address, outside.allowed);
     assert_int_equal(host_bash(&host, name, script), 0);
     (void)snprintf(script, sizeof script, try, outside.address, outside.other);
@@ -289,11 +281,7 @@ static void limits_hold(void **unused)
     char name[64], workspace[256];
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     sandbox_stats(host.sandboxes, name, on_stats, &host);
     host_wait(&host);
     assert_int_equal(host.answer.err.code, KNDL_OK);
@@ -323,11 +311,7 @@ static void li_02_a_stop_leaves_no_trace_but_the_disks(void **unused)
     char name[64], other[64], workspace[256];
 
     (void)unused;
-    host_init(&host);
-    host_name(&host, 'a', name);
-    host_workspace(&host, "workspace", workspace);
-    host_create(&host, name, workspace);
-    host_start(&host, name);
+    host_with_sandbox(&host, name, workspace);
     /* Another one, which must not keep anything of it. */
     host_create(&host, host_name(&host, 'b', other), workspace);
     host_start(&host, other);
