@@ -32,6 +32,15 @@ static void assert_written(const char *wanted)
     assert_string_equal(text, wanted);
 }
 
+/* Writes an Event that is this message, which is the member of that name. */
+#define WRITE(KIND, member, message)                                                               \
+    do {                                                                                           \
+        V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;                                            \
+        event.kind_case = KNDL__EVENT__V1__EVENT__KIND_##KIND;                                     \
+        event.member = (message);                                                                  \
+        transcript_write(&screen, &event, false);                                                  \
+    } while (0)
+
 static V1(Event) tool_call(V1(ToolCall) *call, const char *name, const char *input)
 {
     V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
@@ -76,31 +85,25 @@ static void a_long_line_is_cut(void **state)
 static void a_result_shows_its_first_line_and_how_many_more(void **state)
 {
     V1(ToolResult) result = KNDL__EVENT__V1__TOOL_RESULT__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT;
-    event.tool_result = &result;
     result.text = (char *)"one\ntwo\nthree\n";
-    transcript_write(&screen, &event, false);
+    WRITE(TOOL_RESULT, tool_result, &result);
     result.text = (char *)"one\ntwo\n";
-    transcript_write(&screen, &event, false);
+    WRITE(TOOL_RESULT, tool_result, &result);
     result.text = (char *)"";
-    transcript_write(&screen, &event, false);
+    WRITE(TOOL_RESULT, tool_result, &result);
     assert_written("  one  +2 lines\n  one  +1 line\n  (nothing)\n");
 }
 
 static void text_of_others_cannot_move_the_terminal(void **state)
 {
     V1(Text) block = KNDL__EVENT__V1__TEXT__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
-    event.text = &block;
     block.text = (char *)"a\033]0;title\007b\r\nc\td\xc2\x9b"
                          "31m\u202e\x7f\x80 é😀\n";
-    transcript_write(&screen, &event, false);
+    WRITE(TEXT, text, &block);
     assert_written("a·]0;title·b\nc\td·31m··· é😀\n");
 }
 
@@ -108,21 +111,18 @@ static void a_turn_ends_with_why_and_what_it_took(void **state)
 {
     V1(TurnEnded) ended = KNDL__EVENT__V1__TURN_ENDED__INIT;
     V1(Usage) usage = KNDL__EVENT__V1__USAGE__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED;
-    event.turn_ended = &ended;
     ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
     ended.duration_ms = 3210;
     usage.input_tokens = 12;
     usage.output_tokens = 5;
     ended.usage = &usage;
-    transcript_write(&screen, &event, false);
+    WRITE(TURN_ENDED, turn_ended, &ended);
     ended = (V1(TurnEnded))KNDL__EVENT__V1__TURN_ENDED__INIT;
     ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ERROR;
     ended.error = (char *)"the token is not good";
-    transcript_write(&screen, &event, false);
+    WRITE(TURN_ENDED, turn_ended, &ended);
     assert_written("-- done, 3.2 s, 12 tokens in, 5 out\n-- failed: the token is not good\n");
 }
 
@@ -133,7 +133,6 @@ static void a_question_says_how_to_answer_it(void **state)
     V1(Question__Asked) asked = KNDL__EVENT__V1__QUESTION__ASKED__INIT;
     V1(Question__Asked) *questions[] = {&asked};
     V1(Question) question = KNDL__EVENT__V1__QUESTION__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
     option.label = (char *)"Blue";
@@ -143,9 +142,7 @@ static void a_question_says_how_to_answer_it(void **state)
     question.id = (char *)"q1";
     question.questions = questions;
     question.n_questions = 1;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_QUESTION;
-    event.question = &question;
-    transcript_write(&screen, &event, false);
+    WRITE(QUESTION, question, &question);
     assert_written("? Which colour?\n  - Blue\n  kndl answer SESSION q1 ANSWER\n");
 }
 
@@ -166,18 +163,15 @@ static void json_is_protobufs_form_on_one_line(void **state)
 static void a_text_that_was_cut_says_how_much_more_there_was(void **state)
 {
     V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
-    event.text = &said;
     said.text = (char *)"begin";
     said.full_bytes = 5 + 1258291;
-    transcript_write(&screen, &event, false);
+    WRITE(TEXT, text, &said);
     said.full_bytes = 6;
-    transcript_write(&screen, &event, false);
+    WRITE(TEXT, text, &said);
     said.full_bytes = 5;
-    transcript_write(&screen, &event, false);
+    WRITE(TEXT, text, &said);
     assert_written("begin\n(1.2 MiB more; all of it has 1.2 MiB)\n"
                    "begin\n(1 byte more; all of it has 6 bytes)\n"
                    "begin\n(shortened; all of it has 5 bytes)\n");
@@ -189,30 +183,21 @@ static void what_is_shown_in_a_line_says_how_long_all_of_it_was(void **state)
     V1(ToolCall) call = KNDL__EVENT__V1__TOOL_CALL__INIT;
     V1(ToolResult) result = KNDL__EVENT__V1__TOOL_RESULT__INIT;
     V1(Compaction) compaction = KNDL__EVENT__V1__COMPACTION__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
-    event.thinking = &thinking;
     thinking.text = (char *)"hm";
     thinking.full_bytes = 2048;
-    transcript_write(&screen, &event, false);
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL;
-    event.tool_call = &call;
+    WRITE(THINKING, thinking, &thinking);
     call.name = (char *)"Write";
     call.input_json = (char *)"{\"file_path\":\"/x\"}";
     call.full_bytes = 3072;
-    transcript_write(&screen, &event, false);
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_RESULT;
-    event.tool_result = &result;
+    WRITE(TOOL_CALL, tool_call, &call);
     result.text = (char *)"a\nb";
     result.full_bytes = 4096;
-    transcript_write(&screen, &event, false);
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_COMPACTION;
-    event.compaction = &compaction;
+    WRITE(TOOL_RESULT, tool_result, &result);
     compaction.summary = (char *)"so far";
     compaction.full_bytes = 5120;
-    transcript_write(&screen, &event, false);
+    WRITE(COMPACTION, compaction, &compaction);
     assert_written("thinking: hm  (all of it has 2.0 KiB)\n"
                    "Write  /x  (all of it has 3.0 KiB)\n"
                    "  a  +1 line  (all of it has 4.0 KiB)\n"
@@ -223,19 +208,14 @@ static void what_was_cut_off_says_so(void **state)
 {
     V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
     V1(Thinking) thinking = KNDL__EVENT__V1__THINKING__INIT;
-    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
 
     (void)state;
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
-    event.text = &said;
     said.text = (char *)"it is";
     said.is_unfinished = true;
-    transcript_write(&screen, &event, false);
-    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
-    event.thinking = &thinking;
+    WRITE(TEXT, text, &said);
     thinking.text = (char *)"hm";
     thinking.is_unfinished = true;
-    transcript_write(&screen, &event, false);
+    WRITE(THINKING, thinking, &thinking);
     assert_written("it is\n(cut off here: Claude had not finished)\n"
                    "thinking, cut off: hm\n");
 }
