@@ -112,8 +112,9 @@ bool fixture_answer_nothing(const struct fake_request *request, struct kndl_buf 
     return true; /* with nothing in it */
 }
 
-void fixture_start(struct fixture *f, fake_answer_fn rest)
+int fixture_open(void **state, fake_answer_fn rest)
 {
+    struct fixture *f = kndl_new0(struct fixture);
     struct settings settings = {
         .address = "127.0.0.1", .dev_login = true, .web_dir = "", .runner_dir = ""};
     const char *dir = getenv("FIXTURE_WEB_DIR");
@@ -144,6 +145,8 @@ void fixture_start(struct fixture *f, fake_answer_fn rest)
     f->cookie = f->gateway->settings.cookie;
     f->sign_in_cookie = f->gateway->settings.sign_in_cookie;
     pthread_create(&f->thread, NULL, run, f);
+    *state = f;
+    return 0;
 }
 
 struct errand {
@@ -217,8 +220,10 @@ static bool refuse_all(const struct fake_request *request, struct kndl_buf *out,
     return true;
 }
 
-void fixture_stop(struct fixture *f)
+int fixture_close(void **state)
 {
+    struct fixture *f = *state;
+
     do_on_loop(f, stop, 0);
     pthread_join(f->thread, NULL);
     answer_rest = refuse_all; /* what waits is answered, as the bus's timeouts do */
@@ -226,6 +231,8 @@ void fixture_stop(struct fixture *f)
     gateway_close(f->gateway);
     assert_int_equal(fake_subscriptions(), 0);
     fake_bus_done();
+    free(f);
+    return 0;
 }
 
 void fixture_wait_asked(const char *method, int times)
@@ -286,6 +293,13 @@ int fixture_ask(struct fixture *f, const struct ask_options *options, struct knd
 
     close(fd);
     return status;
+}
+
+int fixture_status(struct fixture *f, const struct ask_options *options)
+{
+    KNDL_CLEANUP(kndl_buf_done) struct kndl_buf head = {0}, body = {0};
+
+    return fixture_ask(f, options, &head, &body);
 }
 
 int fixture_call(struct fixture *f, const char *method, const char *json, struct kndl_buf *body)

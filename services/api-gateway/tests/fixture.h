@@ -27,11 +27,13 @@ struct fixture {
     const char *sign_in_cookie;
 };
 
-/* `answer` answers what is no Authenticate, which the fixture answers itself. */
-void fixture_start(struct fixture *f, fake_answer_fn answer);
-void fixture_stop(struct fixture *f);
+/* As a cmocka setup: *state is a fixture that runs. `answer` answers what is no Authenticate, which
+ * the fixture answers itself. */
+int fixture_open(void **state, fake_answer_fn answer);
+/* A cmocka teardown. */
+int fixture_close(void **state);
 
-/* For fixture_start(): each answer is there, with nothing in it. */
+/* For fixture_open(): each answer is there, with nothing in it. */
 bool fixture_answer_nothing(const struct fake_request *request, struct kndl_buf *out,
                             struct kndl_error *err);
 
@@ -62,7 +64,11 @@ struct ask_options {
 int fixture_ask(struct fixture *f, const struct ask_options *options, struct kndl_buf *head,
                 struct kndl_buf *body);
 
-/* The same, and leaves the connection open without reading. */
+/* The same where the status says it all: FIXTURE_STATUS(f, .path = "/", .origin = "own"). */
+int fixture_status(struct fixture *f, const struct ask_options *options);
+#define FIXTURE_STATUS(f, ...) fixture_status(f, &(struct ask_options){__VA_ARGS__})
+
+/* Asks, and leaves the connection open without reading. */
 int fixture_send(struct fixture *f, const struct ask_options *options);
 
 /* Does an answer set this cookie, with all of what follows its name and =? */

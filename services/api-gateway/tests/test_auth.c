@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -47,16 +46,7 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, answer);
 }
 
 static int sign_in(struct fixture *f, const char *json, const char *extra, struct kndl_buf *head,
@@ -291,7 +281,7 @@ static void health_says_what_is_missing(void **state)
                         "{\"alive\":true,\"ready\":false,\"reasons\":[\"NATS is away\"]}");
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,17 +58,8 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
     hold_all = false;
-    fixture_start(*state, answer);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, answer);
 }
 
 static void a_person_calls_by_cookie_in_json(void **state)
@@ -352,7 +342,7 @@ static void commands_have_a_rate(void **state)
     assert_int_equal(fixture_call(f, SESSIONS "SendPrompt", "{}", &body), 200);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -27,16 +26,8 @@
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, fixture_answer_nothing);
+    fixture_open(state, fixture_answer_nothing);
     fixture_set_purpose(PURPOSE(CHANGE_MEMBERS));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
     return 0;
 }
 
@@ -287,7 +278,7 @@ static void one_whose_machine_signed_out_is_refused_at_once(void **state)
     assert_int_equal(by_token(f, REPO_ACCESS "ListMembers", was, &body), 401);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

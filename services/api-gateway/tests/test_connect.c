@@ -95,21 +95,24 @@ static int run_client(struct fixture *f)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void the_pages_client_understands_every_answer(void **unused)
+static int set_up(void **state)
 {
-    struct fixture f;
+    return fixture_open(state, answer);
+}
 
-    (void)unused;
-    fixture_start(&f, answer);
+static void the_pages_client_understands_every_answer(void **state)
+{
+    struct fixture *f = *state;
+
     /* npm ci in integration-tests/ if this fails for want of a module; ./dev test does it. */
-    assert_int_equal(run_client(&f), 0);
-    fixture_stop(&f);
+    assert_int_equal(run_client(f), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pages_client_understands_every_answer),
+        cmocka_unit_test_setup_teardown(the_pages_client_understands_every_answer, set_up,
+                                        fixture_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

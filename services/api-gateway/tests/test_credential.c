@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,16 +25,7 @@
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, fixture_answer_nothing);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, fixture_answer_nothing);
 }
 
 /* The refusals without Date and trace, which alone may differ. */
@@ -103,8 +93,6 @@ static const struct {
 static void faults_33_a_cookie_needs_our_own_origin(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
 
     for (const struct kndl_public_service *service = kndl_public_services; service->service != NULL;
          service++) {
@@ -113,15 +101,10 @@ static void faults_33_a_cookie_needs_our_own_origin(void **state)
 
             snprintf(path, sizeof path, "/%s/%s", service->service->name, service->rows[m].method);
             for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-                assert_int_equal(fixture_ask(f,
-                                             &(struct ask_options){
-                                                 .path = path,
-                                                 .origin = foreign[i].origin,
-                                                 .extra = foreign[i].extra,
-                                                 .cookie = fixture_web_token,
-                                                 .body = kndl_slice_of("{}"),
-                                             },
-                                             &head, &body),
+                assert_int_equal(FIXTURE_STATUS(f, .path = path, .origin = foreign[i].origin,
+                                                .extra = foreign[i].extra,
+                                                .cookie = fixture_web_token,
+                                                .body = kndl_slice_of("{}")),
                                  403);
             assert_int_equal(fake_count(service->rows[m].method), 0);
         }
@@ -133,36 +116,17 @@ static void faults_33_a_cookie_needs_our_own_origin(void **state)
 static void faults_33_a_form_of_a_foreign_page_is_refused_for_that(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
 
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        assert_int_equal(fixture_ask(f,
-                                     &(struct ask_options){
-                                         .path = WHO_AM_I,
-                                         .type = "text/plain",
-                                         .origin = foreign[i].origin,
-                                         .extra = foreign[i].extra,
-                                         .cookie = fixture_web_token,
-                                     },
-                                     &head, &body),
+        assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .type = "text/plain",
+                                        .origin = foreign[i].origin, .extra = foreign[i].extra,
+                                        .cookie = fixture_web_token),
                          403);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){
-                                     .path = WHO_AM_I,
-                                     .type = "text/plain",
-                                     .origin = "https://evil.example",
-                                 },
-                                 &head, &body),
-                     403);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){
-                                     .path = WHO_AM_I,
-                                     .type = "text/plain",
-                                     .origin = "own",
-                                     .cookie = fixture_web_token,
-                                 },
-                                 &head, &body),
+    assert_int_equal(
+        FIXTURE_STATUS(f, .path = WHO_AM_I, .type = "text/plain", .origin = "https://evil.example"),
+        403);
+    assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .type = "text/plain", .origin = "own",
+                                    .cookie = fixture_web_token),
                      415);
     assert_int_equal(fake_count("Authenticate"), 0);
 }
@@ -170,18 +134,12 @@ static void faults_33_a_form_of_a_foreign_page_is_refused_for_that(void **state)
 static void faults_34_two_cookies_of_our_name_are_none(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
     char extra[200];
 
     snprintf(extra, sizeof extra, "Cookie: %s=%s; %s=%s\r\n", f->cookie, fixture_bob_token,
              f->cookie, fixture_web_token);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .origin = "own",
-                                                       .extra = extra,
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .origin = "own", .extra = extra,
+                                    .body = kndl_slice_of("{}")),
                      401);
 }
 
@@ -189,82 +147,49 @@ static void faults_34_two_cookies_of_our_name_are_none(void **state)
 static void a_cookie_of_another_hub_on_this_host_is_not_ours(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
     char extra[200];
 
     snprintf(extra, sizeof extra, "Cookie: kndl_dev_1=%s; %s=%s\r\n", fixture_bob_token, f->cookie,
              fixture_web_token);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .origin = "own",
-                                                       .extra = extra,
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .origin = "own", .extra = extra,
+                                    .body = kndl_slice_of("{}")),
                      200);
     snprintf(extra, sizeof extra, "Cookie: kndl_dev_1=%s; kndl_dev=%s\r\n", fixture_bob_token,
              fixture_web_token);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .origin = "own",
-                                                       .extra = extra,
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .origin = "own", .extra = extra,
+                                    .body = kndl_slice_of("{}")),
                      401);
 }
 
 static void a_cli_token_comes_without_any_origin_and_reads_no_cookie(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
 
     assert_int_equal(
-        fixture_ask(
-            f,
-            &(struct ask_options){.path = WHO_AM_I, .origin = "own", .bearer = fixture_cli_token},
-            &head, &body),
-        403);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .bearer = "nonsense",
-                                                       .cookie = fixture_web_token},
-                                 &head, &body),
-                     401);
+        FIXTURE_STATUS(f, .path = WHO_AM_I, .origin = "own", .bearer = fixture_cli_token), 403);
+    assert_int_equal(
+        FIXTURE_STATUS(f, .path = WHO_AM_I, .bearer = "nonsense", .cookie = fixture_web_token),
+        401);
 }
 
 static void another_host_is_refused(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
 
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = WHO_AM_I,
-                                                       .host = "evil.example",
-                                                       .origin = "own",
-                                                       .cookie = fixture_web_token},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .host = "evil.example", .origin = "own",
+                                    .cookie = fixture_web_token),
                      403);
-    assert_int_equal(
-        fixture_ask(f, &(struct ask_options){.method = "GET", .path = "/", .host = "evil.example"},
-                    &head, &body),
-        403);
+    assert_int_equal(FIXTURE_STATUS(f, .method = "GET", .path = "/", .host = "evil.example"), 403);
 }
 
 static void a_cli_token_cannot_set_a_setup_token(void **state)
 {
     struct fixture *f = *state;
-    BUF head = {0};
     BUF body = {0};
 
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){
-                                     .path = "/kndl.secrets.v1.SecretsService/SetSetupToken",
-                                     .bearer = fixture_cli_token,
-                                     .body = kndl_slice_of("{\"token\":\"sk-ant-oat01-x\"}"),
-                                 },
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = "/kndl.secrets.v1.SecretsService/SetSetupToken",
+                                    .bearer = fixture_cli_token,
+                                    .body = kndl_slice_of("{\"token\":\"sk-ant-oat01-x\"}")),
                      403);
     assert_int_equal(fake_count("SetSetupToken"), 0);
     assert_int_equal(fixture_call(f, "/kndl.secrets.v1.SecretsService/SetSetupToken",
@@ -277,18 +202,12 @@ static void signing_out_ends_the_credential_that_the_call_came_with(void **state
 {
     struct fixture *f = *state;
     uint8_t hash[KNDL_HASH_BYTES];
-    BUF head = {0};
-    BUF body = {0};
 
     kndl_hash(kndl_slice_of(fixture_cli_token), hash);
     assert_int_equal(
-        fixture_ask(f,
-                    &(struct ask_options){
-                        .path = "/kndl.repo_access.v1.RepoAccessService/SignOut",
-                        .bearer = fixture_cli_token,
-                        .body = kndl_slice_of("{\"requestId\":\"r\",\"credentialHash\":\"AAAA\"}"),
-                    },
-                    &head, &body),
+        FIXTURE_STATUS(f, .path = "/kndl.repo_access.v1.RepoAccessService/SignOut",
+                       .bearer = fixture_cli_token,
+                       .body = kndl_slice_of("{\"requestId\":\"r\",\"credentialHash\":\"AAAA\"}")),
         200);
     Kndl__RepoAccess__V1__SignOutRequest *request = kndl__repo_access__v1__sign_out_request__unpack(
         NULL, fake_newest("SignOut")->data.size,
@@ -335,10 +254,7 @@ static void who_tries_tokens_is_slowed_down(void **state)
     BUF body = {0};
 
     for (int i = 0; i < 20; i++)
-        assert_int_equal(fixture_ask(f,
-                                     &(struct ask_options){.path = WHO_AM_I, .bearer = "nonsense"},
-                                     &head, &body),
-                         401);
+        assert_int_equal(FIXTURE_STATUS(f, .path = WHO_AM_I, .bearer = "nonsense"), 401);
     /* The next one waits for a second; others meanwhile don't, and it may go away. */
     int fd = fixture_send(f, &(struct ask_options){.path = WHO_AM_I, .bearer = "nonsense"});
     assert_int_equal(fixture_call(f, WHO_AM_I, "{}", &body), 200);
@@ -347,7 +263,7 @@ static void who_tries_tokens_is_slowed_down(void **state)
     close(fd);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

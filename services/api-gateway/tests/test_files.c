@@ -55,17 +55,14 @@ static int set_up(void **state)
     path_of("secret.txt", path);
     assert_int_equal(symlink("/etc/hostname", path), 0);
     setenv("FIXTURE_WEB_DIR", dir, 1);
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
-    return 0;
+    return fixture_open(state, answer);
 }
 
 static int tear_down(void **state)
 {
     char path[256];
 
-    fixture_stop(*state);
-    free(*state);
+    fixture_close(state);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         path_of(names[i], path);
         unlink(path);

@@ -24,16 +24,7 @@
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, fixture_answer_nothing);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, fixture_answer_nothing);
 }
 
 enum by { BY_NOBODY, BY_BROWSER, BY_CLI, BY_UPGRADE };
@@ -178,7 +169,7 @@ static void confirmations_are_10_a_minute(void **state)
                                    "too many confirmations"});
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

@@ -91,16 +91,14 @@ static int set_up(void **state)
     put_folder("mod/.claude-plugin");
     put("mod/.claude-plugin/plugin.json", 0644);
     setenv("FIXTURE_RUNNER_DIR", dir, 1);
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
+    fixture_open(state, answer);
     new_token(token);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    fixture_stop(*state);
-    free(*state);
+    fixture_close(state);
     unsetenv("FIXTURE_RUNNER_DIR");
     drop("mod/.claude-plugin/plugin.json");
     drop("mod/.claude-plugin");

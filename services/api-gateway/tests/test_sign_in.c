@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -100,19 +99,11 @@ static void new_token(enum kndl_token_kind kind, char ret_text[KNDL_TOKEN_CHARS 
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
+    fixture_open(state, answer);
     new_token(KNDL_TOKEN_SGN, browser_secret);
     new_token(KNDL_TOKEN_INV, invite);
     verdict = KNDL_OK;
     return_to = "/sessions/x#y";
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
     return 0;
 }
 
@@ -551,7 +542,7 @@ static void faults_34_the_cookie_before_is_refused_at_once(void **state)
                      401);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

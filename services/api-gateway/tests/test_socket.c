@@ -153,16 +153,7 @@ static int set_up(void **state)
     memset(&hub, 0, sizeof hub);
     hub.last_seq = 3;
     hub.version = 1;
-    *state = kndl_new0(struct fixture);
-    fixture_start(*state, answer);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, answer);
 }
 
 /* ---- the client ---- */
@@ -663,7 +654,7 @@ static void a_list_hears_of_sessions_on_repos_that_the_person_may_see(void **sta
     close(fd);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {

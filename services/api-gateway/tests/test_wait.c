@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,18 +47,9 @@ static bool answer(const struct fake_request *request, struct kndl_buf *out, str
 
 static int set_up(void **state)
 {
-    *state = kndl_new0(struct fixture);
     last_seq = 6;
     failure = KNDL_OK;
-    fixture_start(*state, answer);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_stop(*state);
-    free(*state);
-    return 0;
+    return fixture_open(state, answer);
 }
 
 static int begin(struct fixture *f, const char *json)
@@ -182,7 +172,7 @@ static void a_client_that_goes_away_leaves_nothing_behind(void **state)
         assert_int_equal(fixture_call(f, LIST_EVENTS, WAIT("0"), &body), 200);
 }
 
-#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_GATEWAY(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
 
 int main(void)
 {
