@@ -77,29 +77,40 @@ void fake_keys(const char *lines)
     close(fd);
 }
 
-const char *fake_hub_open(void)
+int fake_hub_open(void **state)
 {
     static const struct kndl_env env[] = {
         {"HUB_DATABASE_URL", NULL, ""}, {"HUB_SECRETS_KEY_FILE", NULL, ""}, {NULL, NULL, NULL}};
-    const char *database = kndl_test_database();
     struct kndl_error err = {0};
     int fd = mkstemp(key_file);
 
+    (void)state;
     if (fd < 0)
         abort();
     close(fd);
     fake_keys(FAKE_KEY_7 FAKE_KEY_8);
-    setenv("HUB_DATABASE_URL", database, 1);
+    setenv("HUB_DATABASE_URL", kndl_test_database(), 1);
     setenv("HUB_SECRETS_KEY_FILE", key_file, 1);
     if (kndl_env_load(env, &err) < 0 || kndl_secret_guard_process(&err) < 0 ||
         store_migrate(&err) < 0) {
         fprintf(stderr, "%s\n", err.message);
         abort();
     }
-    return database;
+    return 0;
 }
 
-void fake_hub_close(void)
+int fake_hub_close(void **state)
 {
-    unlink(key_file);
+    (void)state;
+    return unlink(key_file);
+}
+
+struct kndl_db *fake_connect(const struct kndl_statement *statements)
+{
+    struct kndl_error err = {0};
+    struct kndl_db *db;
+
+    if (kndl_db_open(kndl_env_get("HUB_DATABASE_URL"), "secrets", statements, &db, &err) < 0)
+        fail_msg("%s", err.message);
+    return db;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kndl/db.h"
 #include "peers.h"
 #include "store.h"
 
@@ -21,9 +22,12 @@ struct kndl_bus {
 };
 extern struct kndl_bus fake_bus;
 
-/* The environment, a database, keys 7 and 8 of which 7 is current. Answers the database's URL. */
-const char *fake_hub_open(void);
-void fake_hub_close(void);
+/* cmocka's group fixtures: the environment, a database, keys 7 and 8 of which 7 is current. */
+int fake_hub_open(void **state);
+int fake_hub_close(void **state);
+
+/* A connection to the rows, beside the store's. Closed by the caller. */
+struct kndl_db *fake_connect(const struct kndl_statement *statements);
 
 /* From here on the key file holds these lines. */
 void fake_keys(const char *lines);

@@ -353,8 +353,5 @@ int main(void)
         TEST(a_report_that_names_nothing_is_refused),
     };
 
-    fake_hub_open();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fake_hub_close();
-    return failed;
+    return cmocka_run_group_tests(tests, fake_hub_open, fake_hub_close);
 }

@@ -19,8 +19,6 @@
 
 enum { REPO = 41, PEOPLE = 260 };
 
-static const char *database;
-
 static const struct kndl_statement statements[] = {
     {"count", "SELECT count(*) FILTER (WHERE substr(sealed, 2, 4) = '\\x00000008'), count(*) FROM "
               "(SELECT sealed FROM setup_token WHERE sealed IS NOT NULL UNION ALL SELECT sealed "
@@ -41,6 +39,49 @@ static const struct kndl_statement statements[] = {
     {NULL, NULL},
 };
 
+struct fixture {
+    struct kndl_db *db; /* beside the store's */
+    struct kndl_arena *arena;
+    struct kndl_rows rows; /* of the last statement */
+    struct rotation rotation;
+    struct kndl_error err;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = kndl_new0(struct fixture);
+
+    f->db = fake_connect(statements);
+    f->arena = kndl_arena_new(KNDL_ARENA_PLAIN);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    kndl_db_close(f->db);
+    kndl_arena_free(f->arena);
+    free(f);
+    return 0;
+}
+
+static void run(struct fixture *f, const char *statement)
+{
+    assert_int_equal(kndl_db_exec_params(f->db, statement, NULL, 0, f->arena, &f->rows, &f->err),
+                     0);
+}
+
+/* Until somebody waits for a row that another holds; the child goes on meanwhile. */
+static void await_waiting(struct fixture *f, pid_t child)
+{
+    do {
+        assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+        run(f, "waiting");
+    } while (kndl_row_i64(&f->rows, 0, 0) == 0);
+}
+
 static struct store *open_store(void)
 {
     struct store *store;
@@ -51,16 +92,11 @@ static struct store *open_store(void)
     return store;
 }
 
-static void count(struct kndl_db *db, int64_t *ret_new, int64_t *ret_all)
+static void count(struct fixture *f, int64_t *ret_new, int64_t *ret_all)
 {
-    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    struct kndl_rows rows;
-    struct kndl_error err;
-
-    assert_int_equal(kndl_db_exec_params(db, "count", NULL, 0, arena, &rows, &err), 0);
-    *ret_new = kndl_row_i64(&rows, 0, 0);
-    *ret_all = kndl_row_i64(&rows, 0, 1);
-    kndl_arena_free(arena);
+    run(f, "count");
+    *ret_new = kndl_row_i64(&f->rows, 0, 0);
+    *ret_all = kndl_row_i64(&f->rows, 0, 1);
 }
 
 /* Setup tokens enough for three batches, a Variable, and a mask. */
@@ -101,85 +137,61 @@ static void assert_readable(struct store *store)
 }
 
 /* In a process of its own, which is killed in the middle of a batch. */
-static void rotate_and_die(struct kndl_db *db)
+static void rotate_and_die(struct fixture *f)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    struct kndl_rows rows;
-    struct kndl_error err;
     int status;
 
-    assert_int_equal(kndl_db_exec_params(db, "wait", NULL, 0, arena, &rows, &err), 0);
-    assert_int_equal(kndl_db_exec_params(db, "must_wait", NULL, 0, arena, &rows, &err), 0);
-    assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
-    assert_int_equal(kndl_db_exec_params(db, "hold", NULL, 0, arena, &rows, &err), 0);
+    run(f, "wait");
+    run(f, "must_wait");
+    assert_int_equal(kndl_tx_begin(f->db, &tx, &f->err), 0);
+    run(f, "hold");
     pid_t child = fork();
     if (child == 0) {
-        struct rotation rotation;
         struct store *store;
 
-        if (store_open(&store, &err) < 0 || store_rotate(store, &rotation, &err) < 0)
-            fprintf(stderr, "%s\n", err.message);
+        if (store_open(&store, &f->err) < 0 || store_rotate(store, &f->rotation, &f->err) < 0)
+            fprintf(stderr, "%s\n", f->err.message);
         _exit(0);
     }
-    for (int64_t waiting = 0; waiting == 0;) {
-        assert_int_equal(kndl_db_exec_params(db, "waiting", NULL, 0, arena, &rows, &err), 0);
-        waiting = kndl_row_i64(&rows, 0, 0);
-        assert_int_equal(waitpid(child, &status, WNOHANG), 0);
-    }
+    await_waiting(f, child);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-    kndl_arena_free(arena);
-}
-
-static void drop_trigger(struct kndl_db *db)
-{
-    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    struct kndl_rows rows;
-    struct kndl_error err;
-
-    assert_int_equal(kndl_db_exec_params(db, "waits_no_more", NULL, 0, arena, &rows, &err), 0);
-    kndl_arena_free(arena);
 }
 
 /* CR-05 */
-static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **unused)
+static void cr_05_a_rotation_that_was_killed_goes_on_where_it_was(void **state)
 {
-    struct kndl_error err = {0};
-    struct kndl_db *db;
-    struct rotation rotation;
+    struct fixture *f = *state;
+    struct store *store = open_store();
     int64_t new, all;
 
-    (void)unused;
-    struct store *store = open_store();
     fill(store);
     store_close(store);
-    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
 
     fake_keys(FAKE_KEY_8 FAKE_KEY_7);
-    rotate_and_die(db);
-    drop_trigger(db);
-    count(db, &new, &all);
+    rotate_and_die(f);
+    run(f, "waits_no_more");
+    count(f, &new, &all);
     assert_int_equal(new, 100); /* one batch; the second was never committed */
     store = open_store();
     assert_readable(store);
-    assert_int_equal(store_check_keys(store, &err), 0);
-    assert_int_equal(store_rotate(store, &rotation, &err), 0);
-    assert_int_equal(rotation.sealed_anew, all - 100);
-    assert_int_equal(rotation.unreadable, 0);
-    count(db, &new, &all);
+    assert_int_equal(store_check_keys(store, &f->err), 0);
+    assert_int_equal(store_rotate(store, &f->rotation, &f->err), 0);
+    assert_int_equal(f->rotation.sealed_anew, all - 100);
+    assert_int_equal(f->rotation.unreadable, 0);
+    count(f, &new, &all);
     assert_int_equal(new, all);
-    assert_int_equal(store_rotate(store, &rotation, &err), 0);
-    assert_int_equal(rotation.sealed_anew, 0);
+    assert_int_equal(store_rotate(store, &f->rotation, &f->err), 0);
+    assert_int_equal(f->rotation.sealed_anew, 0);
     store_close(store);
 
     fake_keys(FAKE_KEY_8); /* the old one is not needed any more */
     store = open_store();
-    assert_int_equal(store_check_keys(store, &err), 0);
+    assert_int_equal(store_check_keys(store, &f->err), 0);
     assert_readable(store);
     store_close(store);
-    kndl_db_close(db);
 }
 
 /* `secrets --rotate` as somebody types it: its exit status, and what it printed. */
@@ -195,7 +207,7 @@ static int run_command(char *output, size_t most)
     assert_true(size > 0);
     program[size] = '\0';
     strcpy(strrchr(program, '/'), "/secrets");
-    snprintf(url, sizeof url, "HUB_DATABASE_URL=%s", database);
+    snprintf(url, sizeof url, "HUB_DATABASE_URL=%s", kndl_env_get("HUB_DATABASE_URL"));
     snprintf(key, sizeof key, "HUB_SECRETS_KEY_FILE=%s", kndl_env_get("HUB_SECRETS_KEY_FILE"));
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     pid_t child = fork();
@@ -216,11 +228,11 @@ static int run_command(char *output, size_t most)
 }
 
 /* CR-05 */
-static void cr_05_the_command_says_how_many_and_what_cannot_be_read(void **unused)
+static void cr_05_the_command_says_how_many_and_what_cannot_be_read(void **state)
 {
     char output[256];
 
-    (void)unused;
+    (void)state;
     fake_keys(FAKE_KEY_7 FAKE_KEY_8); /* and back again */
     assert_int_equal(run_command(output, sizeof output), 0);
     assert_string_equal(output, "261 values were sealed anew under the current key.\n");
@@ -234,36 +246,28 @@ static void cr_05_the_command_says_how_many_and_what_cannot_be_read(void **unuse
 }
 
 /* CR-05 */
-static void cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later(void **unused)
+static void cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later(void **state)
 {
-    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    struct kndl_error err = {0};
-    struct rotation rotation;
-    struct kndl_rows rows;
-    struct kndl_db *db;
+    struct fixture *f = *state;
     char output[256];
 
-    (void)unused;
-    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
     fake_keys(FAKE_KEY_7 FAKE_KEY_8);
     {
         KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
 
-        assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
-        assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+        assert_int_equal(kndl_tx_begin(f->db, &tx, &f->err), 0);
+        run(f, "lock");
         assert_int_equal(run_command(output, sizeof output), 1);
         assert_non_null(strstr(output, "260 values were sealed anew"));
         assert_non_null(strstr(output, "1 are left"));
     }
     struct store *store = open_store();
-    assert_int_equal(store_rotate(store, &rotation, &err), 0);
-    assert_int_equal(rotation.sealed_anew, 1);
-    assert_int_equal(rotation.in_use, 0);
+    assert_int_equal(store_rotate(store, &f->rotation, &f->err), 0);
+    assert_int_equal(f->rotation.sealed_anew, 1);
+    assert_int_equal(f->rotation.in_use, 0);
     store_close(store);
     fake_keys(FAKE_KEY_8 FAKE_KEY_7);
     assert_int_equal(run_command(output, sizeof output), 0);
-    kndl_db_close(db);
-    kndl_arena_free(arena);
 }
 
 /* In a process of its own, which says by its exit status whether somebody still held one. */
@@ -283,66 +287,51 @@ static pid_t rotate_meanwhile(void)
 }
 
 /* CR-05 */
-static void cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run(void **unused)
+static void cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run(void **state)
 {
-    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
-    struct kndl_error err = {0};
-    struct kndl_rows rows;
-    struct kndl_db *db;
-    int64_t waiting = 0;
+    struct fixture *f = *state;
     int status;
     pid_t child;
 
-    (void)unused;
-    assert_int_equal(kndl_db_open(database, "secrets", statements, &db, &err), 0);
     fake_keys(FAKE_KEY_7 FAKE_KEY_8);
     {
         KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
 
-        assert_int_equal(kndl_tx_begin(db, &tx, &err), 0);
-        assert_int_equal(kndl_db_exec_params(db, "lock", NULL, 0, arena, &rows, &err), 0);
+        assert_int_equal(kndl_tx_begin(f->db, &tx, &f->err), 0);
+        run(f, "lock");
         child = rotate_meanwhile();
-        while (waiting == 0) {
-            assert_int_equal(kndl_db_exec_params(db, "waiting", NULL, 0, arena, &rows, &err), 0);
-            waiting = kndl_row_i64(&rows, 0, 0);
-            assert_int_equal(waitpid(child, &status, WNOHANG), 0);
-        }
+        await_waiting(f, child);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     fake_keys(FAKE_KEY_8 FAKE_KEY_7);
     assert_int_equal(waitpid(rotate_meanwhile(), &status, 0) > 0 ? status : -1, 0);
-    kndl_db_close(db);
-    kndl_arena_free(arena);
 }
 
 /* CR-05 */
-static void cr_05_a_missing_key_is_said_at_the_start(void **unused)
+static void cr_05_a_missing_key_is_said_at_the_start(void **state)
 {
-    struct kndl_error err = {0};
+    struct fixture *f = *state;
     struct store *store;
 
-    (void)unused;
     fake_keys(FAKE_KEY_7); /* what is kept needs 8 by now */
     store = open_store();
-    assert_int_equal(store_check_keys(store, &err), -1);
-    assert_int_equal(err.code, KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(err.message, "key 8"));
+    assert_int_equal(store_check_keys(store, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(f->err.message, "key 8"));
     store_close(store);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
-        cmocka_unit_test(cr_05_the_command_says_how_many_and_what_cannot_be_read),
-        cmocka_unit_test(cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later),
-        cmocka_unit_test(cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run),
-        cmocka_unit_test(cr_05_a_missing_key_is_said_at_the_start),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(cr_05_a_rotation_that_was_killed_goes_on_where_it_was),
+        TEST(cr_05_the_command_says_how_many_and_what_cannot_be_read),
+        TEST(cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later),
+        TEST(cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run),
+        TEST(cr_05_a_missing_key_is_said_at_the_start),
     };
 
-    database = fake_hub_open();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fake_hub_close();
-    return failed;
+    return cmocka_run_group_tests(tests, fake_hub_open, fake_hub_close);
 }

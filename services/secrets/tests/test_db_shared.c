@@ -123,8 +123,5 @@ int main(void)
         TEST(a_shared_variable_is_changed_by_who_sees_all_of_its_repos_alone),
     };
 
-    fake_hub_open();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fake_hub_close();
-    return failed;
+    return cmocka_run_group_tests(tests, fake_hub_open, fake_hub_close);
 }

@@ -10,8 +10,6 @@
 #include "store.h"
 #include "variable.h"
 
-static const char *database;
-
 static void a_variable_is_set_replaced_listed_and_removed(void **state)
 {
     struct fixture *f = *state;
@@ -308,11 +306,10 @@ static void
 cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open(void **state)
 {
     struct fixture *f = *state;
-    struct kndl_db *db;
+    struct kndl_db *db = fake_connect(attacks);
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_PLAIN);
     struct kndl_rows rows;
 
-    assert_int_equal(kndl_db_open(database, "secrets", attacks, &db, &f->err), 0);
     assert_true(set(f, "A", "canary-value-a", true));
     assert_true(set(f, "B", "canary-value-b", true));
     assign(f, 1, PHASE(STARTING));
@@ -380,8 +377,5 @@ int main(void)
         TEST(cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open),
     };
 
-    database = fake_hub_open();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    fake_hub_close();
-    return failed;
+    return cmocka_run_group_tests(tests, fake_hub_open, fake_hub_close);
 }
