@@ -99,51 +99,35 @@ struct store *stage_connect(void)
     return store;
 }
 
-void stage_pass(int64_t ms)
+/* A statement of use_clock. */
+static void run(const char *statement, const struct kndl_param *params, size_t count)
 {
     struct kndl_error err = {0};
     struct kndl_rows rows;
 
     pthread_mutex_lock(&clock_lock);
-    int passed = kndl_db_exec(clock_db, "pass", clock_arena, &rows, &err, kndl_db_i64(ms));
+    int done = kndl_db_exec_params(clock_db, statement, params, count, clock_arena, &rows, &err);
     pthread_mutex_unlock(&clock_lock);
-    if (passed < 0)
+    if (done < 0)
         fail_msg("%s", err.message);
 }
 
-void stage_change_together(struct stage *stage)
+void stage_pass(int64_t ms)
 {
-    struct kndl_rows rows;
-    int done;
-
-    pthread_mutex_lock(&clock_lock);
-    done = kndl_db_exec_params(clock_db, "together", NULL, 0, clock_arena, &rows, &stage->err);
-    pthread_mutex_unlock(&clock_lock);
-    check(stage, done);
+    run("pass", (const struct kndl_param[]){kndl_db_i64(ms)}, 1);
 }
 
-static void register_runner(struct stage *stage, const char *runner)
+void stage_change_together(void)
 {
-    struct kndl_rows rows;
-    int done;
-
-    pthread_mutex_lock(&clock_lock);
-    done =
-        kndl_db_exec(clock_db, "register", clock_arena, &rows, &stage->err, kndl_db_text(runner));
-    pthread_mutex_unlock(&clock_lock);
-    check(stage, done);
+    run("together", NULL, 0);
 }
 
-void stage_leave_prompt(struct stage *stage, const char *session_id, const char *author,
-                        const char *text)
+void stage_leave_prompt(const char *session_id, const char *author, const char *text)
 {
-    struct kndl_rows rows;
+    const struct kndl_param params[] = {kndl_db_text(session_id), kndl_db_text(author),
+                                        kndl_db_text(text)};
 
-    pthread_mutex_lock(&clock_lock);
-    int done = kndl_db_exec(clock_db, "leave_prompt", clock_arena, &rows, &stage->err,
-                            kndl_db_text(session_id), kndl_db_text(author), kndl_db_text(text));
-    pthread_mutex_unlock(&clock_lock);
-    check(stage, done);
+    run("leave_prompt", params, 3);
 }
 
 static void speak(struct stage *stage, const char *runner, const char *instance,
@@ -165,7 +149,7 @@ static void speak(struct stage *stage, const char *runner, const char *instance,
     size_t stop_count;
     int64_t now_ms;
 
-    register_runner(stage, runner);
+    run("register", (const struct kndl_param[]){kndl_db_text(runner)}, 1);
     check(stage, store_attend(stage->store, stage->arena, &attendance, &now_ms, &stop, &stop_count,
                               &stage->changes, &stage->err));
 }
@@ -306,27 +290,28 @@ int64_t stage_append(struct stage *stage, const char *runner, const char *sessio
     })
 #define KIND(name) KNDL__EVENT__V1__EVENT__KIND_##name
 
-static Kndl__Event__V1__Event *new_event(struct stage *stage)
-{
-    return NEW(Kndl__Event__V1__Event, kndl__event__v1__event__init);
-}
+/* An Event that is such a message, which is the member of that name. */
+#define NEW_EVENT(NAME, member, Type)                                                              \
+    ({                                                                                             \
+        Kndl__Event__V1__Event *event_ =                                                           \
+            NEW(Kndl__Event__V1__Event, kndl__event__v1__event__init);                             \
+        event_->kind_case = KIND(NAME);                                                            \
+        event_->member = NEW(Kndl__Event__V1__##Type, kndl__event__v1__##member##__init);          \
+        event_;                                                                                    \
+    })
 
 Kndl__Event__V1__Event *stage_text(struct stage *stage, const char *text)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(TEXT, text, Text);
 
-    event->kind_case = KIND(TEXT);
-    event->text = NEW(Kndl__Event__V1__Text, kndl__event__v1__text__init);
     event->text->text = kndl_arena_copy(stage->arena, text);
     return event;
 }
 
 Kndl__Event__V1__Event *stage_prompt(struct stage *stage, const char *prompt_id, const char *text)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(PROMPT, prompt, Prompt);
 
-    event->kind_case = KIND(PROMPT);
-    event->prompt = NEW(Kndl__Event__V1__Prompt, kndl__event__v1__prompt__init);
     event->prompt->prompt_id = kndl_arena_copy(stage->arena, prompt_id);
     event->prompt->text = kndl_arena_copy(stage->arena, text);
     return event;
@@ -335,10 +320,8 @@ Kndl__Event__V1__Event *stage_prompt(struct stage *stage, const char *prompt_id,
 Kndl__Event__V1__Event *stage_turn_started(struct stage *stage, const char *turn_id,
                                            const char *prompt_id)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(TURN_STARTED, turn_started, TurnStarted);
 
-    event->kind_case = KIND(TURN_STARTED);
-    event->turn_started = NEW(Kndl__Event__V1__TurnStarted, kndl__event__v1__turn_started__init);
     event->turn_started->turn_id = kndl_arena_copy(stage->arena, turn_id);
     event->turn_started->prompt_id = kndl_arena_copy(stage->arena, prompt_id);
     return event;
@@ -347,10 +330,8 @@ Kndl__Event__V1__Event *stage_turn_started(struct stage *stage, const char *turn
 Kndl__Event__V1__Event *stage_turn_ended(struct stage *stage, const char *turn_id,
                                          const char *error_code)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(TURN_ENDED, turn_ended, TurnEnded);
 
-    event->kind_case = KIND(TURN_ENDED);
-    event->turn_ended = NEW(Kndl__Event__V1__TurnEnded, kndl__event__v1__turn_ended__init);
     event->turn_ended->turn_id = kndl_arena_copy(stage->arena, turn_id);
     event->turn_ended->error_code = kndl_arena_copy(stage->arena, error_code);
     return event;
@@ -358,13 +339,11 @@ Kndl__Event__V1__Event *stage_turn_ended(struct stage *stage, const char *turn_i
 
 Kndl__Event__V1__Event *stage_question(struct stage *stage, const char *id)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(QUESTION, question, Question);
     Kndl__Event__V1__Question__Asked *asked =
         NEW(Kndl__Event__V1__Question__Asked, kndl__event__v1__question__asked__init);
 
     asked->question = kndl_arena_copy(stage->arena, "Which?");
-    event->kind_case = KIND(QUESTION);
-    event->question = NEW(Kndl__Event__V1__Question, kndl__event__v1__question__init);
     event->question->id = kndl_arena_copy(stage->arena, id);
     event->question->n_questions = 1;
     event->question->questions = kndl_arena_alloc(stage->arena, sizeof asked);
@@ -374,12 +353,9 @@ Kndl__Event__V1__Event *stage_question(struct stage *stage, const char *id)
 
 Kndl__Event__V1__Event *stage_subagent(struct stage *stage, const char *id)
 {
-    Kndl__Event__V1__Event *event = new_event(stage);
+    Kndl__Event__V1__Event *event = NEW_EVENT(SUBAGENT_STARTED, subagent_started, SubagentStarted);
 
     event->subagent_id = kndl_arena_copy(stage->arena, id);
-    event->kind_case = KIND(SUBAGENT_STARTED);
-    event->subagent_started =
-        NEW(Kndl__Event__V1__SubagentStarted, kndl__event__v1__subagent_started__init);
     return event;
 }
 

@@ -30,7 +30,7 @@ struct store *stage_connect(void);
 void stage_pass(int64_t ms);
 
 /* As if all Sessions had changed in the same millisecond, just now. */
-void stage_change_together(struct stage *stage);
+void stage_change_together(void);
 
 /* Acts on every state that has lasted too long by now. */
 void stage_overdue(struct stage *stage);
@@ -47,8 +47,7 @@ const char *stage_make(struct stage *stage, const char *person, const char *runn
                        const char *prompt);
 
 /* A prompt that waits in it, of any author, as a release may have left it that let others ask. */
-void stage_leave_prompt(struct stage *stage, const char *session_id, const char *author,
-                        const char *text);
+void stage_leave_prompt(const char *session_id, const char *author, const char *text);
 
 /* Everything that is due is taken, until nothing is. How much of it was this Session's. */
 size_t stage_deliver(struct stage *stage, const char *session_id);

@@ -36,7 +36,7 @@ static void make_sessions(struct fixture *f, const char *person)
     stage_attend(f->stage, "r1", NULL, 0);
     for (size_t i = 0; i < SESSIONS; i++)
         f->ids[i] = stage_make(f->stage, person, "r1", "");
-    stage_change_together(f->stage);
+    stage_change_together();
 }
 
 static enum kndl_code ask(struct fixture *f, const char *person)

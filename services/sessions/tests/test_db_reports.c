@@ -58,21 +58,31 @@ static void output_that_waits_is_shown_until_it_flows_again(void **state)
     kndl_test_done(&f.answer);
 }
 
+/* The report that a start failed. */
+static V1(ReportEndedRequest) failed(const char *id, const char *code, const char *reason,
+                                     const char *last_output)
+{
+    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
+
+    req.session_id = (char *)id;
+    req.run = 1;
+    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
+    req.reason_code = (char *)code;
+    req.reason = (char *)reason;
+    req.last_output = (char *)last_output;
+    return req;
+}
+
 /* Nothing that the Runner said may be shown then, but that and why it failed. */
 static void an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more(void **state)
 {
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
     struct fixture f;
 
     set_up(&f, state);
     const char *id = stage_make(f.stage, "ada", "r1", "");
     stage_deliver(f.stage, id);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"setup_token_unavailable";
-    req.reason = (char *)"unmasked reason";
-    req.last_output = (char *)"unmasked output";
+    V1(ReportEndedRequest) req =
+        failed(id, "setup_token_unavailable", "unmasked reason", "unmasked output");
     f.bus.peers.mask_unreadable = true;
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
     struct session session = stage_read(f.stage, id);
@@ -89,18 +99,13 @@ static void an_end_is_told_although_a_value_to_mask_cannot_be_read_any_more(void
 
 static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
 {
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
     struct fixture f;
 
     set_up(&f, state);
     const char *id = stage_make(f.stage, "ada", "r1", "");
     stage_deliver(f.stage, id);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"clone_failed";
-    req.reason = (char *)"the clone with secret failed";
-    req.last_output = (char *)"fatal: secret";
+    V1(ReportEndedRequest) req =
+        failed(id, "clone_failed", "the clone with secret failed", "fatal: secret");
     f.bus.peers.redactor_down = true;
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_UNAVAILABLE);
     assert_int_equal(stage_read(f.stage, id).state, LIFE(STARTING));
@@ -119,7 +124,6 @@ static void what_a_runner_says_is_masked_whole_before_it_is_cut(void **state)
 {
     enum { REASON_MOST = 1024, OUTPUT_MOST = 16 * 1024, SEEN = 3 };
     static const char value[] = "secret";
-    V1(ReportEndedRequest) req = INIT(REPORT_ENDED_REQUEST);
     char reason[REASON_MOST + 64] = {0};
     char output[sizeof value + OUTPUT_MOST] = {0};
     struct fixture f;
@@ -131,12 +135,7 @@ static void what_a_runner_says_is_masked_whole_before_it_is_cut(void **state)
     memcpy(reason + REASON_MOST - SEEN, value, sizeof value - 1);
     memset(output, 'a', OUTPUT_MOST + sizeof value - 1 - SEEN);
     memcpy(output, value, sizeof value - 1);
-    req.session_id = (char *)id;
-    req.run = 1;
-    req.cause = KNDL__SESSIONS__V1__REPORT_ENDED_REQUEST__CAUSE__CAUSE_FAILED;
-    req.reason_code = (char *)"clone_failed";
-    req.reason = reason;
-    req.last_output = output;
+    V1(ReportEndedRequest) req = failed(id, "clone_failed", reason, output);
     assert_int_equal(report(&f, "r1", "ReportEnded", &req.base), KNDL_OK);
     struct session session = stage_read(f.stage, id);
     assert_int_equal(strlen(session.reason), REASON_MOST);

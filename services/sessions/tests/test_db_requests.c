@@ -62,9 +62,7 @@ static const char *bring_to(struct stage *stage, enum where where, const char **
     Kndl__Event__V1__Event *said[] = {stage_turn_started(stage, "t1", ""),
                                       stage_question(stage, "q1")};
 
-    stage_attend(stage, "r1", NULL, 0);
-    const char *id = stage_make(stage, "ada", "r1", "");
-    stage_run(stage, "r1", id);
+    const char *id = stage_make_active(stage, "");
     *ret_prompt = "";
     if (where == IN_TURN || where == ASKED)
         stage_append(stage, "r1", id, 1, said, where == ASKED ? 2 : 1);

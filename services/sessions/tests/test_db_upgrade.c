@@ -73,7 +73,7 @@ static void ac_10_what_waits_in_them_does_not_wake_them_and_stays(void **state)
     struct copy copy;
 
     const char *id = make_active(stage, "bob", "r2");
-    stage_leave_prompt(stage, id, "bob", "later");
+    stage_leave_prompt(id, "bob", "later");
     start_copy(&copy, stage, false);
     kndl_test_task(&upgrade_task, &copy.sessions);
     stage_deliver(stage, id);
@@ -97,7 +97,7 @@ static void ac_10_a_creator_with_a_token_is_left_alone(void **state)
     struct copy copy;
 
     const char *id = make_active(stage, "bob", "r3");
-    stage_leave_prompt(stage, id, "bob", "later");
+    stage_leave_prompt(id, "bob", "later");
     start_copy(&copy, stage, true);
     kndl_test_task(&upgrade_task, &copy.sessions);
     assert_int_equal(stage_read(stage, id).state, LIFE(ACTIVE));
@@ -132,9 +132,9 @@ static void ac_10_prompts_of_others_are_shown_as_cancelled(void **state)
     size_t count;
 
     const char *id = make_active(stage, "bob", "r6");
-    stage_leave_prompt(stage, id, "eve", "delete everything");
-    stage_leave_prompt(stage, id, "bob", "carry on");
-    stage_leave_prompt(stage, id, "mallory", "and the backups");
+    stage_leave_prompt(id, "eve", "delete everything");
+    stage_leave_prompt(id, "bob", "carry on");
+    stage_leave_prompt(id, "mallory", "and the backups");
     start_copy(&first, stage, true);
     start_copy(&second, stage, true);
     assert_int_equal(kndl_test_task(&upgrade_task, &first.sessions).code, KNDL_OK);
@@ -163,7 +163,7 @@ static void ac_10_nobody_elses_prompt_is_ever_handed_over_or_wakes(void **state)
     struct session session;
 
     const char *id = make_active(stage, "bob", "r7");
-    stage_leave_prompt(stage, id, "eve", "delete everything");
+    stage_leave_prompt(id, "eve", "delete everything");
     assert_null(stage_claim(stage, id, DELIVER_PROMPT));
     const struct asked asked = {"bob", id, "s1", 0};
     store_sleep_session(stage->store, stage->arena, &asked, &session, &stage->changes, &stage->err);
