@@ -11,12 +11,38 @@
 
 #define V1(name) Kndl__Redactor__V1__##name
 
-static void report(struct copy *copy)
+struct fixture {
+    struct kndl_bus bus;
+    struct copy copy;
+};
+
+/* A copy of the service to which r1 has opened a stream. */
+static int set_up(void **state)
 {
-    assert_int_equal(kndl_test_task(&count_task, &copy->redactor).code, KNDL_OK);
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.bus = {.values = {secret, "another-Value"}, .version = 1}};
+    start(&fixture.copy, &fixture.bus);
+    open_as(&fixture.copy, "r1");
+    *state = &fixture;
+    return 0;
 }
 
-static void mask(struct copy *copy, const char *text)
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    stop(&f->copy);
+    forget(&f->bus);
+    return 0;
+}
+
+static void report(struct fixture *f)
+{
+    assert_int_equal(kndl_test_task(&count_task, &f->copy.redactor).code, KNDL_OK);
+}
+
+static void mask(struct fixture *f, const char *text)
 {
     V1(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
 
@@ -24,149 +50,114 @@ static void mask(struct copy *copy, const char *text)
     req.n_texts = 1;
     req.texts = (char *[]){(char *)text};
     struct kndl_test_answer answer =
-        kndl_test_call(redactor_internal_service, &copy->redactor, "sessions", "Mask", &req.base);
+        kndl_test_call(redactor_internal_service, &f->copy.redactor, "sessions", "Mask", &req.base);
     assert_int_equal(answer.err.code, KNDL_OK);
     kndl_test_done(&answer);
 }
 
-static void what_was_masked_is_reported_by_value(void **unused)
+static void what_was_masked_is_reported_by_value(void **state)
 {
-    struct kndl_bus bus = {.values = {secret, "another-Value"}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    report(&copy);
-    assert_int_equal(bus.reports, 0); /* nothing was masked */
-    put_text(&copy, "canary-Value-31415926 and canary-Value-31415926", "", 1);
-    put_text(&copy, "another-Value", "", 1);
-    mask(&copy, "a prompt with canary-Value-31415926");
-    report(&copy);
-    assert_int_equal(bus.counts[0], 3);
-    assert_int_equal(bus.counts[1], 1);
-    report(&copy);
-    assert_int_equal(bus.reports, 1);
-    stop(&copy);
-    forget(&bus);
+    report(f);
+    assert_int_equal(f->bus.reports, 0); /* nothing was masked */
+    put_text(&f->copy, "canary-Value-31415926 and canary-Value-31415926", "", 1);
+    put_text(&f->copy, "another-Value", "", 1);
+    mask(f, "a prompt with canary-Value-31415926");
+    report(f);
+    assert_int_equal(f->bus.counts[0], 3);
+    assert_int_equal(f->bus.counts[1], 1);
+    report(f);
+    assert_int_equal(f->bus.reports, 1);
 }
 
-static void what_streams_and_is_then_stored_counts_once(void **unused)
+static void what_streams_and_is_then_stored_counts_once(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "it is canary-Val");
-    put_delta(&copy, 16, "ue-31415926, yes");
-    assert_null(strstr(kndl_buf_text(&bus.shown), "Value"));
-    put_text(&copy, "it is canary-Value-31415926, yes", "b1", 1);
-    report(&copy);
-    assert_int_equal(bus.counts[0], 1);
-    stop(&copy);
-    forget(&bus);
+    put_delta(&f->copy, 0, "it is canary-Val");
+    put_delta(&f->copy, 16, "ue-31415926, yes");
+    assert_null(strstr(kndl_buf_text(&f->bus.shown), "Value"));
+    put_text(&f->copy, "it is canary-Value-31415926, yes", "b1", 1);
+    report(f);
+    assert_int_equal(f->bus.counts[0], 1);
 }
 
-static void a_report_whose_answer_was_lost_is_repeated_and_counts_once(void **unused)
+static void a_report_whose_answer_was_lost_is_repeated_and_counts_once(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_text(&copy, "canary-Value-31415926", "", 1);
-    bus.loses_answer = true;
-    report(&copy);
-    assert_int_equal(bus.counts[0], 1);
-    put_text(&copy, "canary-Value-31415926", "", 1); /* waits for the next report */
-    report(&copy);
-    assert_int_equal(bus.reports, 2);
-    assert_int_equal(bus.counts[0], 1);
-    bus.loses_answer = false;
-    report(&copy);
-    assert_int_equal(bus.reports, 4);
-    assert_int_equal(bus.counts[0], 2);
-    stop(&copy);
-    forget(&bus);
+    put_text(&f->copy, "canary-Value-31415926", "", 1);
+    f->bus.loses_answer = true;
+    report(f);
+    assert_int_equal(f->bus.counts[0], 1);
+    put_text(&f->copy, "canary-Value-31415926", "", 1); /* waits for the next report */
+    report(f);
+    assert_int_equal(f->bus.reports, 2);
+    assert_int_equal(f->bus.counts[0], 1);
+    f->bus.loses_answer = false;
+    report(f);
+    assert_int_equal(f->bus.reports, 4);
+    assert_int_equal(f->bus.counts[0], 2);
 }
 
-static void while_secrets_is_away_nothing_is_lost(void **unused)
+static void while_secrets_is_away_nothing_is_lost(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_text(&copy, "canary-Value-31415926", "", 1);
-    bus.secrets_code = KNDL_UNAVAILABLE;
-    report(&copy);
-    put_text(&copy, "canary-Value-31415926", "", 1);
-    report(&copy);
-    assert_int_equal(bus.counts[0], 0);
-    bus.secrets_code = KNDL_OK;
-    report(&copy);
-    assert_int_equal(bus.counts[0], 2);
-    stop(&copy);
-    forget(&bus);
+    put_text(&f->copy, "canary-Value-31415926", "", 1);
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    report(f);
+    put_text(&f->copy, "canary-Value-31415926", "", 1);
+    report(f);
+    assert_int_equal(f->bus.counts[0], 0);
+    f->bus.secrets_code = KNDL_OK;
+    report(f);
+    assert_int_equal(f->bus.counts[0], 2);
 }
 
-static void a_set_that_is_replaced_or_forgotten_hands_over_what_it_found(void **unused)
+static void a_set_that_is_replaced_or_forgotten_hands_over_what_it_found(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_text(&copy, "canary-Value-31415926", "", 1);
-    bus.version = 2;
-    put_text(&copy, "canary-Value-31415926", "", 2);
-    sets_drop_runner(copy.redactor.sets, "r1");
-    report(&copy);
-    assert_int_equal(bus.sets, 2);
-    assert_int_equal(bus.counts[0], 2);
-    stop(&copy);
-    forget(&bus);
+    put_text(&f->copy, "canary-Value-31415926", "", 1);
+    f->bus.version = 2;
+    put_text(&f->copy, "canary-Value-31415926", "", 2);
+    sets_drop_runner(f->copy.redactor.sets, "r1");
+    report(f);
+    assert_int_equal(f->bus.sets, 2);
+    assert_int_equal(f->bus.counts[0], 2);
 }
 
 /* Each ten seconds it asks; a set is made only when it changed. */
-static void a_set_that_did_not_change_is_not_made_again(void **unused)
+static void a_set_that_did_not_change_is_not_made_again(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
     for (int i = 0; i < 3; i++) {
         kndl_clock_shift(11 * 1000);
-        put_text(&copy, "canary-Value-31415926", "", 1);
-        put_text(&copy, "and at once again", "", 1);
+        put_text(&f->copy, "canary-Value-31415926", "", 1);
+        put_text(&f->copy, "and at once again", "", 1);
     }
-    assert_int_equal(bus.asked, 4);
-    assert_int_equal(bus.sets, 1);
-    sets_doubt(copy.redactor.sets);
-    put_text(&copy, "canary-Value-31415926", "", 1);
-    assert_int_equal(bus.asked, 5);
-    assert_int_equal(bus.sets, 1);
-    assert_null(strstr(kndl_buf_text(&bus.stored), "canary"));
-    stop(&copy);
-    forget(&bus);
+    assert_int_equal(f->bus.asked, 4);
+    assert_int_equal(f->bus.sets, 1);
+    sets_doubt(f->copy.redactor.sets);
+    put_text(&f->copy, "canary-Value-31415926", "", 1);
+    assert_int_equal(f->bus.asked, 5);
+    assert_int_equal(f->bus.sets, 1);
+    assert_null(strstr(kndl_buf_text(&f->bus.stored), "canary"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_masked_is_reported_by_value),
-        cmocka_unit_test(what_streams_and_is_then_stored_counts_once),
-        cmocka_unit_test(a_report_whose_answer_was_lost_is_repeated_and_counts_once),
-        cmocka_unit_test(while_secrets_is_away_nothing_is_lost),
-        cmocka_unit_test(a_set_that_is_replaced_or_forgotten_hands_over_what_it_found),
-        cmocka_unit_test(a_set_that_did_not_change_is_not_made_again),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(what_was_masked_is_reported_by_value),
+        TEST(what_streams_and_is_then_stored_counts_once),
+        TEST(a_report_whose_answer_was_lost_is_repeated_and_counts_once),
+        TEST(while_secrets_is_away_nothing_is_lost),
+        TEST(a_set_that_is_replaced_or_forgotten_hands_over_what_it_found),
+        TEST(a_set_that_did_not_change_is_not_made_again),
     };
     return cmocka_run_group_tests_name("redactor counts", tests, NULL, NULL);
 }
