@@ -5,35 +5,22 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { Kndl, lines } from '../harness/kndl.mjs';
-import { until } from '../harness/until.mjs';
+import { Kndl } from '../harness/kndl.mjs';
+import { Sessions } from '../harness/sessions.mjs';
 
 const TOKEN = 'sk-ant-oat01-planted-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 let kndl;
+let sessions;
 let session;
 
-async function create(...args) {
-  const id = lines(await kndl.ok('new', 'demo/hello', ...args, '--json'))[0].id;
-  await until('it is Active', async () => (await kndl.json('show', id))[0].session.state === 'STATE_ACTIVE');
-  return id;
-}
-
-// What a Bash call of Claude's printed. The number makes each prompt, and so its rule, a new one.
-let count = 0;
-async function inside(id, command) {
-  count += 1;
-  await kndl.ok('prompt', id, `run: ${command} # ${count}`, '--wait');
-  const events = await kndl.json('events', id);
-  const call = events.filter((event) => event.toolCall?.inputJson.includes(`# ${count}`)).at(-1);
-  assert.ok(call, `no Bash call for: ${command}`);
-  return events.find((event) => event.toolResult?.toolUseId === call.toolCall.toolUseId).toolResult.text;
-}
+const inside = (id, command) => sessions.bash(id, command);
 
 before(async () => {
   kndl = await Kndl.start('claude-code');
   await kndl.setSetupToken(TOKEN);
-  session = await create();
+  sessions = new Sessions(kndl);
+  session = await sessions.createActive();
 });
 
 after(async () => {
@@ -65,7 +52,7 @@ test('CC-03: the command line of a new Session, and of one that wakes', async ()
   assert.equal(fresh.filter((word) => word === '--plugin-dir').length, 2);
   assert.ok(!fresh.includes('--model') && !fresh.includes('--effort') && !fresh.includes('--resume'));
 
-  const other = await create('--model', 'opus', '--effort', 'high');
+  const other = await sessions.createActive('--model', 'opus', '--effort', 'high');
   const chosen = await commandLine(other);
   assert.equal(chosen[chosen.indexOf('--model') + 1], 'opus');
   assert.equal(chosen[chosen.indexOf('--effort') + 1], 'high');
@@ -80,7 +67,7 @@ test('CC-04: the mod is read-only, and copied anew for each start', async () => 
   assert.match(first, /^\/opt\/kndl\/mod\/[^/]+\/hub-link(-commands)?$/);
   assert.match(await inside(session, `touch ${first}/x 2>&1 || true`), /Read-only|Permission denied/);
   await kndl.ok('sleep', session);
-  await until('it is Asleep', async () => (await kndl.json('show', session))[0].session.state === 'STATE_ASLEEP');
+  await sessions.reaches(session, 'STATE_ASLEEP');
   const second = await copy();
   assert.notEqual(path.dirname(second), path.dirname(first));
   assert.ok((await commandLine(session)).includes('--resume'));
@@ -144,7 +131,7 @@ test('RE-01, RE-02: the relay answers in the Sandbox\'s own loopback, and asks f
 // The token is turned around on its way out, or it would be masked; and on its way in, since the
 // other Session knows nothing of it and would not mask it.
 test('two Sandboxes never see each other, nor the host', async () => {
-  const other = await create();
+  const other = await sessions.createActive();
   const stolen = await inside(session, 'tr "\\0" "\\n" </proc/$PPID/environ | sed -n s/^KNDL_MOD_TOKEN=//p | base64 -w0 | rev');
   const url = '$(tr "\\0" "\\n" </proc/$PPID/environ | sed -n s/^KNDL_URL=//p)';
   assert.ok(stolen.trim().length >= 32);

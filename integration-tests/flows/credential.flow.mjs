@@ -8,14 +8,16 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { Kndl, lines } from '../harness/kndl.mjs';
+import { Kndl } from '../harness/kndl.mjs';
 import { newNkey, Wire } from '../harness/nats-wire.mjs';
+import { Sessions } from '../harness/sessions.mjs';
 import { until } from '../harness/until.mjs';
 
 const SERVICE = 'kndl.sessions.v1.RunnersService';
 const JWT_MS = 6000;
 
 let kndl;
+let sessions;
 let owner; // a browser's cookie
 let id; // of a Session
 let runner; // the Runner of this machine
@@ -23,8 +25,8 @@ let runner; // the Runner of this machine
 before(async () => {
   kndl = await Kndl.start('credential', { env: { KNDL_DEV_RUNNER_JWT_MS: String(JWT_MS) } });
   owner = await kndl.signIn();
-  id = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
-  await until('it is Active', async () => (await show()).state === 'STATE_ACTIVE');
+  sessions = new Sessions(kndl);
+  id = await sessions.createActive();
   runner = (await kndl.json('runners'))[0].id;
 });
 
@@ -32,7 +34,7 @@ after(async () => {
   await kndl?.stop();
 });
 
-const show = async () => (await kndl.json('show', id))[0].session;
+const show = () => sessions.show(id);
 
 const administer = (method, message) =>
   kndl.browse(owner, `${SERVICE}/${method}`, { requestId: crypto.randomUUID(), ...message });

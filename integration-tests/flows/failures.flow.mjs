@@ -7,48 +7,24 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { Kndl, lines } from '../harness/kndl.mjs';
+import { Kndl } from '../harness/kndl.mjs';
+import { Sessions } from '../harness/sessions.mjs';
 import { until } from '../harness/until.mjs';
 
 const RIGHT = 'sk-ant-oat01-right-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const WRONG = 'sk-ant-oat01-wrong-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 let kndl;
+let sessions;
 
 before(async () => {
   kndl = await Kndl.start('failures', { runnerDiskMib: 1024 });
+  sessions = new Sessions(kndl);
 });
 
 after(async () => {
   await kndl?.stop();
 });
-
-const show = async (session) => (await kndl.json('show', session))[0].session;
-
-async function create(...args) {
-  return lines(await kndl.ok('new', ...args, '--json'))[0].id;
-}
-
-// Waits for a state; then there is a code for programs and a sentence for people.
-async function reaches(session, state, code) {
-  const found = await until(`${session} is ${state}`, async () => {
-    const now = await show(session);
-    return now.state === state && (!code || now.reasonCode === code) ? now : null;
-  });
-  return found;
-}
-
-async function failsWith(session, code) {
-  const found = await reaches(session, 'STATE_FAILED');
-  assert.equal(found.reasonCode, code);
-  assert.match(found.reason, /^[A-Z].*\.$/s);
-}
-
-async function retryWorks(session) {
-  await kndl.ok('wake', session);
-  await reaches(session, 'STATE_ACTIVE');
-  await kndl.ok('prompt', session, 'say it-works', '--wait');
-}
 
 test('CR-01: without a setup token a Session is refused, and nothing is made', async () => {
   await kndl.setSetupToken(null);
@@ -61,31 +37,31 @@ test('CR-01: without a setup token a Session is refused, and nothing is made', a
 });
 
 test('CR-01: a wake without a setup token fails, and works once there is one', async () => {
-  const session = await create('demo/hello');
-  await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.ok('sleep', session);
-  await reaches(session, 'STATE_ASLEEP');
+  await sessions.reaches(session, 'STATE_ASLEEP');
   await kndl.setSetupToken(null);
   const refused = await kndl.cli(['wake', session]);
-  if (refused.code === 0) await failsWith(session, 'no_setup_token');
+  if (refused.code === 0) await sessions.failsWith(session, 'no_setup_token');
   else assert.match(refused.stderr, /setup token/);
   await kndl.setSetupToken(RIGHT);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a setup token that Anthropic refuses', async () => {
   await kndl.setSetupToken(WRONG);
-  const session = await create('demo/hello', '--prompt', 'say x');
-  await failsWith(session, 'setup_token_refused');
+  const session = await sessions.create('demo/hello', '--prompt', 'say x');
+  await sessions.failsWith(session, 'setup_token_refused');
   await kndl.setSetupToken(RIGHT);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a Repo that cannot be cloned', async () => {
-  const session = await create('demo/unclonable');
-  await failsWith(session, 'repo_clone_failed');
+  const session = await sessions.create('demo/unclonable');
+  await sessions.failsWith(session, 'repo_clone_failed');
   await kndl.github.patch({ repos: { 3003: { git_fault: null } } });
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a full disk', async () => {
@@ -100,48 +76,48 @@ test('a full disk', async () => {
     assert.equal(error.code, 'ENOSPC');
   }
   fs.closeSync(fd);
-  const session = await create('demo/hello');
+  const session = await sessions.create();
   try {
-    await failsWith(session, 'disk_full');
+    await sessions.failsWith(session, 'disk_full');
   } finally {
     fs.rmSync(filler);
   }
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a Claude Code that exits at once', async () => {
   const binary = path.join(kndl.dir, 'runner/claude-code/2.1.332-glibc/claude');
   fs.renameSync(binary, `${binary}.kept`);
   fs.writeFileSync(binary, '#!/bin/sh\necho it broke; exit 3\n', { mode: 0o755 });
-  const session = await create('demo/hello');
+  const session = await sessions.create();
   try {
-    await failsWith(session, 'claude_exited');
+    await sessions.failsWith(session, 'claude_exited');
   } finally {
     fs.renameSync(`${binary}.kept`, binary);
   }
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a Runner that is away', async () => {
-  const session = await create('demo/hello');
-  await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.program('stop', 'runner-agent');
-  await reaches(session, 'STATE_FROZEN', 'runner_away');
-  assert.match((await show(session)).reason, /Runner/);
+  await sessions.reaches(session, 'STATE_FROZEN', 'runner_away');
+  assert.match((await sessions.show(session)).reason, /Runner/);
   await kndl.program('start', 'runner-agent');
-  await reaches(session, 'STATE_ACTIVE');
+  await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.ok('prompt', session, 'say it-works', '--wait');
 });
 
 test('output that nobody can mask waits, says so, and comes once it can be masked', async () => {
-  const session = await create('demo/hello');
-  const before = await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  const before = await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.ok('prompt', session, 'please hold');
   await until('the first half is held', async () => (await kndl.anthropic.held()) > 0);
   await kndl.program('stop', 'secrets');
   await kndl.program('stop', 'redactor');
   await kndl.anthropic.release();
-  const waiting = await reaches(session, 'STATE_ACTIVE', 'output_waits');
+  const waiting = await sessions.reaches(session, 'STATE_ACTIVE', 'output_waits');
   assert.match(waiting.reason, /Nothing is lost\.$/);
 
   await kndl.program('start', 'secrets');
@@ -151,7 +127,7 @@ test('output that nobody can mask waits, says so, and comes once it can be maske
   const texts = (await kndl.json('events', session)).filter((event) => event.text);
   const said = texts.map((event) => event.text.text).join('');
   assert.match(said, /The first half is here\..*And this is the second half\./s);
-  assert.equal((await show(session)).reason, before.reason);
+  assert.equal((await sessions.show(session)).reason, before.reason);
   await kndl.ok('prompt', session, 'say it-works', '--wait');
 });
 
@@ -170,8 +146,8 @@ async function startCopy(name) {
 }
 
 test('a redactor that hangs is left for another copy, and nothing is lost or comes twice', async () => {
-  const session = await create('demo/hello');
-  await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.ok('prompt', session, 'please hold');
   await until('the first half is held', async () => (await kndl.anthropic.held()) > 0);
   const first = (await kndl.programs()).get('redactor').pid;
@@ -187,7 +163,7 @@ test('a redactor that hangs is left for another copy, and nothing is lost or com
     process.kill(first, 'SIGCONT');
     await until('a prompt is taken', async () => (await kndl.cli(['prompt', session, 'say one-more'])).code === 0);
     process.kill(first, 'SIGSTOP');
-    await reaches(session, 'STATE_ACTIVE', 'output_waits');
+    await sessions.reaches(session, 'STATE_ACTIVE', 'output_waits');
   } finally {
     process.kill(first, 'SIGCONT');
     second.kill('SIGKILL');
@@ -202,20 +178,20 @@ test('a redactor that hangs is left for another copy, and nothing is lost or com
 });
 
 test('a Runner without room for Events keeps them in the Sandbox, says so, and shows them later', async () => {
-  const session = await create('demo/hello');
-  const { run } = await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  const { run } = await sessions.reaches(session, 'STATE_ACTIVE');
   await until('it may sleep', async () => (await kndl.cli(['sleep', session])).code === 0);
-  await reaches(session, 'STATE_ASLEEP');
+  await sessions.reaches(session, 'STATE_ASLEEP');
   // The next run's Events have a disk of their own, and a small one.
   const spool = path.join(kndl.facts.run_dir, 'runner/sessions', session, `spool-${Number(run) + 1}`);
   fs.mkdirSync(spool, { mode: 0o700 });
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k,mode=700', 'tmpfs', spool]);
   try {
     await kndl.ok('wake', session);
-    await reaches(session, 'STATE_ACTIVE');
+    await sessions.reaches(session, 'STATE_ACTIVE');
     const long = `long-${'x'.repeat(20 * 1000)}`;
     await kndl.ok('prompt', session, `say ${long}`);
-    const full = await reaches(session, 'STATE_ACTIVE', 'spool_full');
+    const full = await sessions.reaches(session, 'STATE_ACTIVE', 'spool_full');
     assert.match(full.reason, /waits in the Sandbox.*Nothing is lost\.$/);
     execFileSync('mount', ['-o', 'remount,size=16m', spool]);
     await until('the Turn ended', async () =>
@@ -223,10 +199,10 @@ test('a Runner without room for Events keeps them in the Sandbox, says so, and s
     const events = await kndl.json('events', session);
     assert.equal(textsOf(events).filter((text) => text.includes(long)).length, 1);
     assert.ok(events.some((event) => event.note?.noteCode === 'spool_was_full'));
-    assert.notEqual((await show(session)).reasonCode, 'spool_full');
+    assert.notEqual((await sessions.show(session)).reasonCode, 'spool_full');
   } finally {
     await until('it may sleep', async () => (await kndl.cli(['sleep', session])).code === 0);
-    await reaches(session, 'STATE_ASLEEP');
+    await sessions.reaches(session, 'STATE_ASLEEP');
     execFileSync('umount', ['-l', spool]);
   }
 });

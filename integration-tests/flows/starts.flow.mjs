@@ -10,72 +10,53 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { Kndl, lines } from '../harness/kndl.mjs';
+import { Kndl } from '../harness/kndl.mjs';
+import { Sessions } from '../harness/sessions.mjs';
 import { until } from '../harness/until.mjs';
 
 const TOKEN = 'sk-ant-oat01-right-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const GIT = { path: '/demo/hello.git/info/refs' };
 
 let kndl;
+let sessions;
 
 before(async () => {
   kndl = await Kndl.start('starts');
+  sessions = new Sessions(kndl);
 });
 
 after(async () => {
   await kndl?.stop();
 });
 
-const show = async (session) => (await kndl.json('show', session))[0].session;
-const create = async () => lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
-
-function reaches(session, state) {
-  return until(`${session} is ${state}`, async () => {
-    const now = await show(session);
-    return now.state === state && now;
-  });
-}
-
-async function failsWith(session, code, reason) {
-  const found = await reaches(session, 'STATE_FAILED');
-  assert.equal(found.reasonCode, code);
-  assert.match(found.reason, reason);
-}
-
-async function retryWorks(session) {
-  await kndl.ok('wake', session);
-  await reaches(session, 'STATE_ACTIVE');
-  await kndl.ok('prompt', session, 'say it-works', '--wait');
-}
-
 // Waits until the newest step of the Session's start is this one.
 function isAt(session, step) {
   return until(`${session} is at ${step}`, async () =>
-    (await show(session)).steps?.some((entry) => entry.name === step));
+    (await sessions.show(session)).steps?.some((entry) => entry.name === step));
 }
 
 test('image_missing: RUNNER_DEFAULT_IMAGE names nothing', async () => {
   const image = await kndl.setEnv('runner-agent', 'RUNNER_DEFAULT_IMAGE', '/nowhere');
-  const session = await create();
-  await failsWith(session, 'image_missing', /RUNNER_DEFAULT_IMAGE.*Retry\.$/s);
+  const session = await sessions.create();
+  await sessions.failsWith(session, 'image_missing', /RUNNER_DEFAULT_IMAGE.*Retry\.$/s);
   await kndl.setEnv('runner-agent', 'RUNNER_DEFAULT_IMAGE', image);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('sandbox_failed: the OCI runtime does not work', async () => {
   await kndl.setEnv('runner-agent', 'RUNNER_OCI_RUNTIME', '/bin/false');
-  const session = await create();
-  await failsWith(session, 'sandbox_failed', /log of the Runner.*Retry\.$/s);
+  const session = await sessions.create();
+  await sessions.failsWith(session, 'sandbox_failed', /log of the Runner.*Retry\.$/s);
   await kndl.setEnv('runner-agent', 'RUNNER_OCI_RUNTIME', '');
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('setup_token_unavailable: what is kept of it cannot be opened any more', async () => {
   kndl.sql('secrets', "UPDATE secrets.setup_token SET sealed = '\\x00' WHERE sealed IS NOT NULL");
-  const session = await create();
-  await failsWith(session, 'setup_token_unavailable', /set the setup token.*again, then Retry\.$/);
+  const session = await sessions.create();
+  await sessions.failsWith(session, 'setup_token_unavailable', /set the setup token.*again, then Retry\.$/);
   await kndl.setSetupToken(TOKEN);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 async function setColour(input) {
@@ -86,10 +67,10 @@ async function setColour(input) {
 test('variables_unavailable: a Variable that cannot be opened any more', async () => {
   await setColour('green-apple');
   kndl.sql('secrets', "UPDATE secrets.variable SET sealed = '\\x00' WHERE name = 'COLOUR'");
-  const session = await create();
-  await failsWith(session, 'variables_unavailable', /the Variable, again, then Retry\.$/);
+  const session = await sessions.create();
+  await sessions.failsWith(session, 'variables_unavailable', /the Variable, again, then Retry\.$/);
   await setColour('blue-berry');
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 const VERSION = '2.1.332';
@@ -115,11 +96,11 @@ const left = (folder) => fs.readdirSync(folder).filter((name) => !['package.json
 test('claude_download_failed: the npm registry cannot be reached', async () => {
   let session;
   await withRegistry('http://127.0.0.1:1/', async (folder) => {
-    session = await create();
-    await failsWith(session, 'claude_download_failed', /npm registry, then Retry\.$/);
+    session = await sessions.create();
+    await sessions.failsWith(session, 'claude_download_failed', /npm registry, then Retry\.$/);
     assert.deepEqual(left(folder), []);
   });
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 // A package of that name and version with something else in it.
@@ -147,12 +128,12 @@ test('claude_download_failed: what came has another hash, and nothing of it is k
   await new Promise((resolve) => registry.listen(0, '127.0.0.1', resolve));
   let session;
   await withRegistry(`http://127.0.0.1:${registry.address().port}/`, async (folder) => {
-    session = await create();
-    await failsWith(session, 'claude_download_failed', /thrown away\. Retry/);
+    session = await sessions.create();
+    await sessions.failsWith(session, 'claude_download_failed', /thrown away\. Retry/);
     assert.deepEqual(left(folder), []);
   });
   registry.close();
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('hub_refused: another run took its place', async () => {
@@ -160,44 +141,44 @@ test('hub_refused: another run took its place', async () => {
     'BEGIN NEW.run := NEW.run + 1; RETURN NEW; END';
     CREATE TRIGGER newer_run BEFORE INSERT OR UPDATE ON secrets.assignment
     FOR EACH ROW EXECUTE FUNCTION secrets.newer_run()`);
-  const session = await create();
-  await failsWith(session, 'hub_refused', /another one took its place\. Retry\.$/);
+  const session = await sessions.create();
+  await sessions.failsWith(session, 'hub_refused', /another one took its place\. Retry\.$/);
   kndl.sql('secrets', `DROP TRIGGER newer_run ON secrets.assignment; DROP FUNCTION secrets.newer_run();
     UPDATE secrets.assignment SET run = 1, phase = 1 WHERE session_id = '${session}'`);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('runner_restarted: the Runner is killed in the middle of a start', async () => {
   await kndl.github.faults([{ ...GIT, hang: true }]);
-  const session = await create();
+  const session = await sessions.create();
   await isAt(session, 'clone');
   await kndl.kill('runner-agent');
-  await failsWith(session, 'runner_restarted', /restarted/);
+  await sessions.failsWith(session, 'runner_restarted', /restarted/);
   await kndl.github.faults([]);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('a start that is not wanted any more ends in the middle of a clone that hangs', async () => {
   await kndl.github.faults([{ ...GIT, hang: true }]);
-  const session = await create();
+  const session = await sessions.create();
   const workspace = path.join(kndl.dir, 'runner/sessions', session, 'workspace.cloning');
   await until('the clone has begun', async () => fs.existsSync(workspace));
   await kndl.setSetupToken(null);
-  const asleep = await reaches(session, 'STATE_ASLEEP');
+  const asleep = await sessions.reaches(session, 'STATE_ASLEEP');
   assert.equal(asleep.reasonCode, 'setup_token_removed');
   assert.ok(!fs.existsSync(workspace));
   await kndl.github.faults([]);
   await kndl.setSetupToken(TOKEN);
-  await retryWorks(session);
+  await sessions.retryWorks(session);
 });
 
 test('run_lost: the Runner comes back without what it ran', async () => {
-  const session = await create();
-  await reaches(session, 'STATE_ACTIVE');
+  const session = await sessions.create();
+  await sessions.reaches(session, 'STATE_ACTIVE');
   await kndl.program('stop', 'runner-agent');
   fs.rmSync(path.join(kndl.dir, 'runner/sessions', session, 'state'));
   await kndl.program('start', 'runner-agent');
-  const asleep = await reaches(session, 'STATE_ASLEEP');
+  const asleep = await sessions.reaches(session, 'STATE_ASLEEP');
   assert.equal(asleep.reasonCode, 'run_lost');
   assert.match(asleep.reason, /A prompt wakes it\.$/);
   await kndl.ok('prompt', session, 'say it-works', '--wait');

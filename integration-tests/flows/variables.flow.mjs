@@ -6,6 +6,7 @@ import crypto from 'node:crypto';
 import { after, before, test } from 'node:test';
 
 import { Kndl, lines } from '../harness/kndl.mjs';
+import { Sessions } from '../harness/sessions.mjs';
 import { until } from '../harness/until.mjs';
 
 const TOKEN = 'sk-ant-oat01-planted-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
@@ -19,26 +20,10 @@ const KEY = `sk-ant-api03-canary-${crypto.randomBytes(9).toString('hex')}`;
 const PEM = `-----BEGIN X-----\ncanary${crypto.randomBytes(20).toString('hex')}\n-----END X-----`;
 
 let kndl;
+let sessions;
 let session;
 
-const stateOf = async (id) => (await kndl.json('show', id))[0].session.state;
-
-async function create() {
-  const id = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
-  await until('it is Active', async () => (await stateOf(id)) === 'STATE_ACTIVE');
-  return id;
-}
-
-// What a Bash call of Claude's printed. The number makes each prompt, and so its rule, a new one.
-let count = 0;
-async function inside(id, command) {
-  count += 1;
-  await kndl.ok('prompt', id, `run: ${command} # ${count}`, '--wait');
-  const events = await kndl.json('events', id);
-  const call = events.filter((event) => event.toolCall?.inputJson.includes(`# ${count}`)).at(-1);
-  assert.ok(call, `no Bash call for: ${command}`);
-  return events.find((event) => event.toolResult?.toolUseId === call.toolCall.toolUseId).toolResult.text;
-}
+const inside = (id, command) => sessions.bash(id, command);
 
 async function vars(args, input) {
   const done = await kndl.cli(['vars', ...args], { input });
@@ -61,7 +46,8 @@ before(async () => {
   await vars(['shared', 'set', 'OVER'], 'shared');
   await vars(['demo/hello', 'link', 'SHARED']);
   await vars(['demo/hello', 'link', 'OVER']);
-  session = await create();
+  sessions = new Sessions(kndl);
+  session = await sessions.createActive();
 });
 
 after(async () => {
@@ -172,7 +158,7 @@ test('RD-02: a change applies at the next wake; what it replaced stays masked un
     `printenv REPLACED; printf "%s%s\\n" ${next.slice(0, half)} ${next.slice(half)}`);
   assert.equal(seen.trim(), `${stars(REPLACED)}\n${stars(next)}`);
   await kndl.ok('sleep', session);
-  await until('it is Asleep', async () => (await stateOf(session)) === 'STATE_ASLEEP');
+  await sessions.reaches(session, 'STATE_ASLEEP');
   assert.equal(await changed(), false);
   const digest = await inside(session, 'printf %s "$REPLACED" | sha256sum | cut -c1-64');
   assert.equal(digest.trim(), crypto.createHash('sha256').update(next).digest('hex'));
