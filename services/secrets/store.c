@@ -52,6 +52,7 @@ static const struct kndl_statement statements[] = {
     {"put_assignment", SQL_PUT_ASSIGNMENT},
     {"remove_masks", SQL_REMOVE_MASKS},
     {"find_mask", SQL_FIND_MASK},
+    {"keep_mask", SQL_KEEP_MASK},
     {"remove_previous_mask", SQL_REMOVE_PREVIOUS_MASK},
     {"retire_mask", SQL_RETIRE_MASK},
     {"add_mask", SQL_ADD_MASK},

@@ -113,7 +113,8 @@ int add_mask(struct store *store, const char *session_id, struct assignment_row 
     if (is_current(store, session_id, name, value, arena, &is_there, err) < 0)
         return -1;
     if (is_there)
-        return 0;
+        return kndl_db_exec(store->db, "keep_mask", NULL, NULL, err, kndl_db_text(session_id),
+                            kndl_db_text(name), kndl_db_i64(row->run));
     struct kndl_place place = mask_place(session_id, name, version, owner);
     kndl_column_seal(store->ring, &place, value, &sealed);
     if (kndl_db_exec(store->db, "remove_previous_mask", NULL, NULL, err, kndl_db_text(session_id),

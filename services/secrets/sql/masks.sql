@@ -30,6 +30,11 @@ WHERE session_id = $1 AND run <= $2 AND (name <> 'git_token' OR $2 = 92233720368
 -- $1 Session, $2 name. The current one: version, sealed. No row: none.
 SELECT version, sealed FROM mask WHERE session_id = $1 AND name = $2 AND NOT is_previous;
 
+-- name: keep_mask
+-- $1 Session, $2 name, $3 run, which was given the current one, too: it does not go with an older run,
+-- whose end may be told late.
+UPDATE mask SET run = $3 WHERE session_id = $1 AND name = $2 AND NOT is_previous AND run < $3;
+
 -- name: remove_previous_mask
 -- $1 Session, $2 name.
 DELETE FROM mask WHERE session_id = $1 AND name = $2 AND is_previous;

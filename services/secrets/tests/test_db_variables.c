@@ -234,6 +234,26 @@ rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs(vo
     assert_false(masks(f, "the-first-value"));
 }
 
+/* RD-02: sessions tells the end of a run whenever secrets is there to hear it, and the start of the
+ * next one does not wait for that. */
+static void rd_02_the_end_of_a_run_that_is_told_late_takes_no_mask_of_the_next(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(set(f, "A", "the-first-value", true));
+    assign(f, 1, PHASE(STARTING));
+    assert_true(fetch(f, runner, 1));
+    assign(f, 1, PHASE(ACTIVE));
+    assign(f, 2, PHASE(STARTING));
+    assert_true(fetch(f, runner, 2));
+    assign(f, 1, PHASE(SETTLED));
+    assert_true(set(f, "A", "the-second-value", true));
+    assert_true(masks(f, "the-first-value"));
+    assert_true(masks(f, "the-second-value"));
+    assign(f, 2, PHASE(SETTLED));
+    assert_false(masks(f, "the-first-value"));
+}
+
 static void a_change_since_the_start_is_said_until_the_next_start(void **state)
 {
     struct fixture *f = *state;
@@ -372,6 +392,7 @@ int main(void)
         TEST(rd_06_a_sensitive_value_under_four_characters_is_refused_and_a_weak_one_warned_of),
         TEST(bu_10_only_the_runner_of_a_run_that_starts_or_is_active_gets_them),
         TEST(rd_02_a_replaced_value_stays_masked_while_a_session_that_started_with_it_runs),
+        TEST(rd_02_the_end_of_a_run_that_is_told_late_takes_no_mask_of_the_next),
         TEST(a_change_since_the_start_is_said_until_the_next_start),
         TEST(what_changed_since_the_start_is_said_by_name),
         TEST(cr_05_a_ciphertext_that_was_flipped_swapped_moved_or_unmarked_does_not_open),
