@@ -284,8 +284,8 @@ int store_fetch_variables(struct store *store, const struct run *run, struct knd
 
 /* --- Keys: store_keys.c. */
 
-/* KNDL_FAILED_PRECONDITION if a kept value needs a key that the ring lacks, or a newer one than
- * this program knows. */
+/* KNDL_FAILED_PRECONDITION if a kept value needs a key that the ring lacks, or if the ring's
+ * current key is another one of that id, which opens none of them. */
 int store_check_keys(struct store *store, struct kndl_error *err);
 
 struct rotation {

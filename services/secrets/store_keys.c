@@ -6,7 +6,7 @@
 #include "kndl/mem.h"
 #include "store_parts.h"
 
-enum { STALE_MAX = 100, PASSES_MAX = 6 };
+enum { STALE_MAX = 100, PASSES_MAX = 6, KEY_ID_BYTES = 4 };
 
 /* A row that holds a sealed value: by its table's key, and what its place is made of. */
 struct kept {
@@ -43,15 +43,75 @@ static struct kndl_place place_of_variable(const struct kept *kept, char owner[O
 
 /* Every table with sealed values. */
 static const struct table {
+    const char *some;
     const char *stale;
     const char *reseal;
     const char *await;
     struct kndl_place (*place_of)(const struct kept *kept, char owner[OWNER_SIZE]);
 } tables[] = {
-    {"stale_tokens", "reseal_tokens", "await_tokens", place_of_token},
-    {"stale_masks", "reseal_masks", "await_masks", place_of_mask},
-    {"stale_variables", "reseal_variables", "await_variables", place_of_variable},
+    {"some_tokens", "stale_tokens", "reseal_tokens", "await_tokens", place_of_token},
+    {"some_masks", "stale_masks", "reseal_masks", "await_masks", place_of_mask},
+    {"some_variables", "stale_variables", "reseal_variables", "await_variables", place_of_variable},
 };
+
+/* The current key's id as it stands in sealed values. */
+static void write_current(const struct store *store, uint8_t key[KEY_ID_BYTES])
+{
+    uint32_t id = kndl_keyring_current(store->ring);
+
+    for (int i = 0; i < KEY_ID_BYTES; i++)
+        key[i] = (uint8_t)(id >> (24 - 8 * i));
+}
+
+static struct kept kept_of(const struct kndl_rows *rows, size_t row)
+{
+    return (struct kept){
+        .first = kndl_row_text(rows, row, 0),
+        .second = kndl_row_text(rows, row, 1),
+        .version = kndl_row_i64(rows, row, 2),
+        .sealed = kndl_row_bytes(rows, row, 3),
+        .repo_id = kndl_row_i64(rows, row, 4),
+        .is_sensitive = kndl_row_bool(rows, row, 5),
+    };
+}
+
+static bool opens(const struct store *store, const struct table *table, const struct kept *kept)
+{
+    KNDL_CLEANUP(kndl_secret_done) struct kndl_secret plain = {0};
+    char owner[OWNER_SIZE];
+    struct kndl_place place = table->place_of(kept, owner);
+
+    return kndl_column_open(store->ring, &place, kept->sealed, &plain, NULL) == 0;
+}
+
+/* Is the current key the one that is meant? What is set from here on is sealed with it. One value
+ * may be damaged; if all of some are, it is another key of the same id. */
+static int check_current(struct store *store, struct kndl_arena *arena, struct kndl_error *err)
+{
+    uint8_t key[KEY_ID_BYTES];
+    size_t tried = 0;
+
+    write_current(store, key);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        struct kndl_rows rows;
+
+        if (kndl_db_exec(store->db, tables[i].some, arena, &rows, err,
+                         kndl_db_bytes(kndl_slice(key, sizeof key))) < 0)
+            return -1;
+        for (size_t row = 0; row < rows.count; row++, tried++) {
+            const struct kept kept = kept_of(&rows, row);
+
+            if (opens(store, &tables[i], &kept))
+                return 0;
+        }
+    }
+    if (tried < 2)
+        return 0;
+    return kndl_fail(err, KNDL_FAILED_PRECONDITION,
+                     "key %u of HUB_SECRETS_KEY_FILE is not the one that kept values were sealed "
+                     "with: it opens none of %zu that were tried; put the right key back",
+                     kndl_keyring_current(store->ring), tried);
+}
 
 int store_check_keys(struct store *store, struct kndl_error *err)
 {
@@ -68,20 +128,10 @@ int store_check_keys(struct store *store, struct kndl_error *err)
                                "add it as a line of its own",
                                (long long)kndl_row_i64(&rows, i, 1), (long long)key);
     }
+    if (result == 0)
+        result = check_current(store, arena, err);
     kndl_arena_free(arena);
     return result;
-}
-
-static struct kept kept_of(const struct kndl_rows *rows, size_t row)
-{
-    return (struct kept){
-        .first = kndl_row_text(rows, row, 0),
-        .second = kndl_row_text(rows, row, 1),
-        .version = kndl_row_i64(rows, row, 2),
-        .sealed = kndl_row_bytes(rows, row, 3),
-        .repo_id = kndl_row_i64(rows, row, 4),
-        .is_sensitive = kndl_row_bool(rows, row, 5),
-    };
 }
 
 static int seal_anew(struct store *store, const struct table *table, const struct kept *kept,
@@ -112,11 +162,10 @@ static int rotate_batch(struct store *store, const struct table *table, struct k
                         struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_tx_done) struct kndl_tx tx;
-    uint32_t id = kndl_keyring_current(store->ring);
-    const uint8_t key[] = {(uint8_t)(id >> 24), (uint8_t)(id >> 16), (uint8_t)(id >> 8),
-                           (uint8_t)id};
+    uint8_t key[KEY_ID_BYTES];
     struct kndl_rows rows;
 
+    write_current(store, key);
     if (kndl_tx_begin(store->db, &tx, err) < 0 ||
         kndl_db_exec(store->db, table->stale, arena, &rows, err,
                      kndl_db_bytes(kndl_slice(key, sizeof key)), kndl_db_text(last->first),

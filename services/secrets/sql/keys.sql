@@ -9,6 +9,20 @@ SELECT key, count(*) FROM (
           UNION ALL SELECT sealed FROM mask UNION ALL SELECT sealed FROM variable) AS kept) AS keys
 GROUP BY key ORDER BY key;
 
+-- The next three alike: $1 the current key's four bytes; some of the values that need it.
+
+-- name: some_tokens
+SELECT person_id, ''::text, version, sealed, 0::bigint, true FROM setup_token
+WHERE substr(sealed, 2, 4) = $1 LIMIT 20;
+
+-- name: some_masks
+SELECT session_id, name, version, sealed, 0::bigint, true FROM mask
+WHERE substr(sealed, 2, 4) = $1 LIMIT 20;
+
+-- name: some_variables
+SELECT id, name, version, sealed, coalesce(repo_id, 0), is_sensitive FROM variable
+WHERE substr(sealed, 2, 4) = $1 LIMIT 20;
+
 -- The next three alike: $1 the current key's four bytes; $2, $3, $4 the row after which to begin. What
 -- somebody holds is left for the next pass.
 

@@ -32,4 +32,6 @@ struct kndl_db *fake_connect(const struct kndl_statement *statements);
 /* From here on the key file holds these lines. */
 void fake_keys(const char *lines);
 #define FAKE_KEY_7 "7 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
+#define FAKE_KEY_8_OF_ANOTHER_HUB                                                                  \
+    "8 0ff102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
 #define FAKE_KEY_8 "8 ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"

@@ -36,6 +36,7 @@ static const struct kndl_statement statements[] = {
     {"waiting", "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM "
                 "pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = "
                 "current_database()))"},
+    {"damage", "UPDATE variable SET version = version + 1"},
     {NULL, NULL},
 };
 
@@ -322,6 +323,35 @@ static void cr_05_a_missing_key_is_said_at_the_start(void **state)
     store_close(store);
 }
 
+/* CR-05: values would be sealed with it beside those that it does not open. */
+static void cr_05_another_key_of_the_same_id_is_refused_at_the_start(void **state)
+{
+    struct fixture *f = *state;
+    struct store *store;
+
+    fake_keys(FAKE_KEY_8_OF_ANOTHER_HUB FAKE_KEY_7);
+    store = open_store();
+    assert_int_equal(store_check_keys(store, &f->err), -1);
+    assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(f->err.message, "key 8 of HUB_SECRETS_KEY_FILE is not the one"));
+    store_close(store);
+    fake_keys(FAKE_KEY_8 FAKE_KEY_7);
+    store = open_store();
+    assert_int_equal(store_check_keys(store, &f->err), 0);
+    store_close(store);
+}
+
+/* It is said where it is needed, and can be set again: no reason to be away. */
+static void cr_05_a_damaged_value_does_not_keep_a_service_from_starting(void **state)
+{
+    struct fixture *f = *state;
+    struct store *store = open_store();
+
+    run(f, "damage");
+    assert_int_equal(store_check_keys(store, &f->err), 0);
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +361,8 @@ int main(void)
         TEST(cr_05_a_value_that_somebody_holds_is_left_counted_and_sealed_later),
         TEST(cr_05_a_value_that_is_let_go_of_meanwhile_is_sealed_in_the_same_run),
         TEST(cr_05_a_missing_key_is_said_at_the_start),
+        TEST(cr_05_another_key_of_the_same_id_is_refused_at_the_start),
+        TEST(cr_05_a_damaged_value_does_not_keep_a_service_from_starting),
     };
 
     return cmocka_run_group_tests(tests, fake_hub_open, fake_hub_close);
