@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +67,42 @@ static void a_big_call_outgrows_locked_memory(void **unused)
     assert_int_equal(status, 0);
 }
 
+/* As struct kndl_secret needs it: more than arenas may take. (The address sanitizer's mlock() locks
+ * nothing, so that this holds by itself with it.) */
+static void big_calls_leave_locked_memory_to_others(void **unused)
+{
+    enum { LIMIT = 2 * 1024 * 1024, CALLS = 8, LEFT = 256 * 1024 };
+    const struct rlimit little = {LIMIT, LIMIT};
+    int status;
+    pid_t pid = fork();
+
+    (void)unused;
+    if (pid == 0) {
+        struct kndl_arena *arenas[CALLS];
+
+        if (getuid() == 0 && setuid(65534) < 0)
+            _exit(1);
+        if (setrlimit(RLIMIT_MEMLOCK, &little) < 0)
+            _exit(1);
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < CALLS; i++) {
+                arenas[i] = kndl_arena_new(KNDL_ARENA_SECRET);
+                memset(kndl_arena_alloc(arenas[i], LIMIT / 6), 1, LIMIT / 6);
+            }
+            void *left =
+                mmap(NULL, LEFT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (left == MAP_FAILED || syscall(SYS_mlock, left, LEFT) < 0)
+                _exit(2 + round);
+            munmap(left, LEFT);
+            for (int i = 0; i < CALLS; i++)
+                kndl_arena_free(arenas[i]);
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 /* Pages of address space that this process has. */
 static long mapped_pages(void)
 {
@@ -102,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
         cmocka_unit_test(a_big_call_outgrows_locked_memory),
+        cmocka_unit_test(big_calls_leave_locked_memory_to_others),
         cmocka_unit_test(a_reset_keeps_the_first_block_alone),
         cmocka_unit_test(a_reset_gives_all_other_blocks_back),
     };
