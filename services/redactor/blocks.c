@@ -205,7 +205,9 @@ void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *ma
     pthread_mutex_unlock(&part->lock);
 }
 
-void blocks_forget(struct blocks *blocks, const char *session_id, const char *block_id)
+/* Of a Session's blocks those with this id and of this thread; NULL: any. */
+static void forget(struct blocks *blocks, const char *session_id, const char *block_id,
+                   const char *subagent_id)
 {
     struct part *part = part_of(blocks, session_id);
 
@@ -214,7 +216,8 @@ void blocks_forget(struct blocks *blocks, const char *session_id, const char *bl
         struct block *block = *at;
 
         if (strcmp(block->session_id, session_id) != 0 ||
-            (block_id != NULL && strcmp(block->id, block_id) != 0)) {
+            (block_id != NULL && strcmp(block->id, block_id) != 0) ||
+            (subagent_id != NULL && strcmp(block->subagent_id, subagent_id) != 0)) {
             at = &block->next;
             continue;
         }
@@ -222,6 +225,21 @@ void blocks_forget(struct blocks *blocks, const char *session_id, const char *bl
         block_free(block);
     }
     pthread_mutex_unlock(&part->lock);
+}
+
+void blocks_forget(struct blocks *blocks, const char *session_id, const char *block_id)
+{
+    forget(blocks, session_id, block_id, NULL);
+}
+
+void blocks_forget_main(struct blocks *blocks, const char *session_id)
+{
+    forget(blocks, session_id, NULL, "");
+}
+
+void blocks_forget_all(struct blocks *blocks, const char *session_id)
+{
+    forget(blocks, session_id, NULL, NULL);
 }
 
 static void let_go(struct block *block, int64_t now_us, blocks_fn fn, void *data)

@@ -42,9 +42,14 @@ void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *ma
                  Kndl__Event__V1__Delta **deltas, size_t count, struct kndl_arena *arena,
                  blocks_fn fn, void *data);
 
-/* The Event came that replaces the block, or (block_id NULL) the Turn ended or the stream was
- * opened anew: all of the Session's. What is held is wiped. */
+/* The Event came that replaces the block. What is held of it is wiped, here and below. */
 void blocks_forget(struct blocks *blocks, const char *session_id, const char *block_id);
+
+/* A Turn of the main thread ended: its Subagents' blocks stay, for these may run on. */
+void blocks_forget_main(struct blocks *blocks, const char *session_id);
+
+/* All of the Session's: the stream was opened anew. */
+void blocks_forget_all(struct blocks *blocks, const char *session_id);
 
 /* Lets go what is held past its deadline and forgets blocks that stand still for ten minutes;
  * returns the next deadline by kndl_clock_us(), INT64_MAX when nothing is held. */

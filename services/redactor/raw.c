@@ -131,7 +131,7 @@ static int put(struct kndl_call *call, const V1(PutRequest) *req, V1(PutResponse
     if (req->n_deltas > 0)
         put_deltas(call, req, masks);
     if (req->ended_turn_id[0] != '\0')
-        blocks_forget(redactor->blocks, call->session_id, NULL);
+        blocks_forget_main(redactor->blocks, call->session_id);
     if (req->n_events > 0)
         put_events(call, req, masks);
     return 0;

@@ -53,7 +53,7 @@ static int open_stream(struct kndl_call *call, const V1(OpenRequest) *req, V1(Op
         return -1;
 
     /* What was streaming goes on from its beginning or is seen by its Event. */
-    blocks_forget(redactor->blocks, req->session_id, NULL);
+    blocks_forget_all(redactor->blocks, req->session_id);
     sets_grant(redactor->sets, req->session_id, req->run, call->runner_id, masks, asked_us);
     resp->instance_id = (char *)kndl_service_instance();
     return 0;

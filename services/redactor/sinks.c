@@ -67,7 +67,7 @@ static char *pass_deltas(const struct sink *sink, const struct sinking *sinking,
         masking_deltas(sinking->blocks, sinking->session_id, sinking->masks, deltas, 1,
                        sinking->arena, collect, &shown);
     }
-    blocks_forget(sinking->blocks, sinking->session_id, NULL);
+    blocks_forget_all(sinking->blocks, sinking->session_id);
     return kndl_arena_copy(sinking->arena, kndl_buf_text(&shown));
 }
 

@@ -26,8 +26,8 @@ struct deltas_options {
     int64_t run;
     bool is_taken_back; /* an earlier process had the run: a block may be open whose beginning it
                            had */
-    /* Pieces to send now, at most so many. Borrowed. `ended_turn_id`: "" or the Turn whose blocks
-     * are over. */
+    /* Pieces to send now, at most so many. Borrowed. `ended_turn_id`: "" or the main thread's
+     * Turn, whose blocks are over. */
     void (*on_send)(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
                     const char *ended_turn_id);
     void *data;

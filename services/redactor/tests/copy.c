@@ -76,15 +76,22 @@ int64_t put_text(struct copy *copy, const char *text, const char *block_id, int6
     return put(copy, "r1", &req);
 }
 
-void put_delta(struct copy *copy, int64_t offset, const char *text)
+void put_delta_of(struct copy *copy, const char *subagent_id, const char *block_id, int64_t offset,
+                  const char *text)
 {
     V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
     Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
 
-    delta.block_id = (char *)"b1";
+    delta.subagent_id = (char *)subagent_id;
+    delta.block_id = (char *)block_id;
     delta.offset = offset;
     delta.text = (char *)text;
     req.n_deltas = 1;
     req.deltas = (Kndl__Event__V1__Delta *[]){&delta};
     put(copy, "r1", &req);
+}
+
+void put_delta(struct copy *copy, int64_t offset, const char *text)
+{
+    put_delta_of(copy, "", "b1", offset, text);
 }

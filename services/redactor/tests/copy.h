@@ -30,4 +30,6 @@ int open_as(struct copy *copy, const char *runner);
 /* Sends a batch; what sessions expects next, or -1. */
 int64_t put(struct copy *copy, const char *runner, Kndl__Redactor__V1__PutRequest *req);
 int64_t put_text(struct copy *copy, const char *text, const char *block_id, int64_t version);
-void put_delta(struct copy *copy, int64_t offset, const char *text);
+void put_delta(struct copy *copy, int64_t offset, const char *text); /* of the main thread's b1 */
+void put_delta_of(struct copy *copy, const char *subagent_id, const char *block_id, int64_t offset,
+                  const char *text);

@@ -130,6 +130,28 @@ static void after_a_gap_a_block_is_passed_over(void **unused)
     forget(&bus);
 }
 
+/* A Subagent may run on behind its parent's Turn. */
+static void ev_05_the_end_of_a_turn_leaves_its_subagents_blocks(void **unused)
+{
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    V1(PutRequest) ended = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_delta(&copy, 0, "one ");
+    bus.next_offset = 0;
+    put_delta_of(&copy, "child", "b2", 0, "begins can");
+    ended.ended_turn_id = (char *)"t1";
+    put(&copy, "r1", &ended);
+    put_delta_of(&copy, "child", "b2", 10, "ary-Value-31415926 and goes on");
+    put_delta(&copy, 4, "two ");
+    assert_string_equal(kndl_buf_text(&bus.shown), "one begins ********************* and goes on");
+    stop(&copy);
+    forget(&bus);
+}
+
 struct feeder {
     struct blocks *blocks;
     struct masks *masks;
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(what_is_held_leaves_within_its_time),
         cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
         cmocka_unit_test(after_a_gap_a_block_is_passed_over),
+        cmocka_unit_test(ev_05_the_end_of_a_turn_leaves_its_subagents_blocks),
         cmocka_unit_test(deltas_leave_in_order_whoever_lets_them_go),
         cmocka_unit_test(unknown_values_let_nothing_out),
         cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
