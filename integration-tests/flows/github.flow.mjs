@@ -86,9 +86,9 @@ test('AC-05: an App taken off the Repo, or a Repo deleted, takes its Sessions to
 });
 
 test('GI-06: a Runner never clones with its host\'s credentials while there is an App', async () => {
-  // Its own clone token is refused; the Session's access is still believed.
+  // A clone token is refused, of a Repo for which none is kept; access to it is still believed.
   await kndl.github.faults([{ path: 'access_tokens', method: 'POST', status: 422, body: { message: 'no' } }]);
-  const other = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
+  const other = lines(await kndl.ok('new', 'demo/notes', '--json'))[0].id;
   const failed = await until('the start failed', async () => {
     const [{ session }] = await kndl.json('show', other);
     return session.state === 'STATE_FAILED' ? session : null;
