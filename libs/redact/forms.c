@@ -237,7 +237,7 @@ static void add_spellings(struct forms *forms, struct kndl_slice text, uint32_t 
     forms->text_first = forms->count;
     add_form(forms, text, value);
     add_plus(forms, text, value);
-    if (text.size > FORM_ENCODED_BASE_BYTES)
+    if (text.size > forms->base_bytes)
         return;
     add_json(forms, text, value);
     add_url(forms, text, value);
@@ -305,7 +305,8 @@ static void add_base64(struct forms *forms, struct kndl_slice text, uint32_t val
     }
 }
 
-void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint32_t index)
+/* Adds all forms of a value. */
+static void add_value(struct forms *forms, const struct kndl_redact_value *value, uint32_t index)
 {
     struct kndl_slice whole = trim_breaks(value->value);
     struct kndl_slice trimmed = trim(whole);
@@ -370,7 +371,7 @@ static uint32_t count_shared(const struct forms *forms, const struct form *a, co
     return shared;
 }
 
-void forms_sort(struct forms *forms)
+static void sort_all(struct forms *forms)
 {
     struct form *last = forms->list;
 
@@ -386,6 +387,31 @@ void forms_sort(struct forms *forms)
             *++last = form;
     }
     forms->count = (size_t)(last - forms->list) + 1;
+}
+
+/* False: they are too many, and not all there. */
+static bool add_values(struct forms *forms, const struct kndl_redact_value *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add_value(forms, &values[i], (uint32_t)i);
+        if (forms->size > FORMS_BYTES_MAX && forms->base_bytes > 0)
+            return false;
+    }
+    return true;
+}
+
+void forms_make(struct forms *forms, const struct kndl_redact_value *values, size_t count)
+{
+    size_t base_bytes = FORM_ENCODED_BASE_BYTES;
+
+    for (;;) {
+        forms->base_bytes = base_bytes;
+        if (add_values(forms, values, count))
+            break;
+        forms_done(forms);
+        base_bytes /= 4;
+    }
+    sort_all(forms);
 }
 
 void forms_done(struct forms *forms)

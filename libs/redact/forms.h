@@ -11,10 +11,15 @@
 #include "kndl/redact.h"
 
 enum {
-    FORM_BYTES_MAX = 65535,         /* of one form; what is longer is two, found one by one */
-    FORM_ENCODED_BASE_BYTES = 4096, /* longer values are encoded by the lanes alone */
-    FORM_LINE_CHARACTERS_MIN = 8    /* a line of a value that counts by itself */
+    FORM_BYTES_MAX = 65535,      /* of one form; what is longer is two, found one by one */
+    FORM_LINE_CHARACTERS_MIN = 8 /* a line of a value that counts by itself */
 };
+
+/*
+ * Texts of up to so many bytes have encoded forms, of which a byte may make a hundred, and fewer if
+ * all of a set's forms are more than FORMS_BYTES_MAX; longer ones are left to the lanes.
+ */
+enum { FORM_ENCODED_BASE_BYTES = 4096, FORMS_BYTES_MAX = 512 * 1024 };
 
 struct form {
     uint64_t head;   /* its first bytes, the first one highest */
@@ -26,6 +31,7 @@ struct form {
 
 /* Secret: wiped by forms_done(). `= {0}` is an empty one. */
 struct forms {
+    size_t base_bytes; /* longer texts have no encoded forms here */
     uint8_t *bytes;
     size_t size;
     size_t capacity;
@@ -35,11 +41,11 @@ struct forms {
     size_t text_first; /* of the forms of the text that is being spelled */
 };
 
-/* Adds all forms of a value that kndl_redact_check() accepts. */
-void forms_add(struct forms *forms, const struct kndl_redact_value *value, uint32_t index);
-
-/* Sorts them bytewise and drops repeats; of equal ones the lowest value stays. */
-void forms_sort(struct forms *forms);
+/*
+ * All forms of values that kndl_redact_check() accepts, sorted bytewise, without repeats; of equal
+ * ones the lowest value stays. Which texts have encoded forms does not depend on the values' order.
+ */
+void forms_make(struct forms *forms, const struct kndl_redact_value *values, size_t count);
 
 void forms_done(struct forms *forms);
 

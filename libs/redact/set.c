@@ -34,9 +34,7 @@ int kndl_redact_set_new(const struct kndl_redact_value *values, size_t count,
 
     if (check_values(values, count, err) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        forms_add(&forms, &values[i], (uint32_t)i);
-    forms_sort(&forms);
+    forms_make(&forms, values, count);
 
     struct building *building = automaton_build(&forms);
     size_t head = (sizeof *set + count * sizeof set->hits[0] + 63) / 64 * 64;

@@ -40,12 +40,14 @@ static size_t make_text(char *text, size_t size, unsigned letters)
 
 static void set_up(struct fixture *f, const struct kndl_slice *values, size_t count)
 {
+    struct kndl_redact_value *list = kndl_new_array(struct kndl_redact_value, count);
     struct building *building;
 
     *f = (struct fixture){0};
     for (size_t i = 0; i < count; i++)
-        forms_add(&f->forms, &(struct kndl_redact_value){.value = values[i]}, (uint32_t)i);
-    forms_sort(&f->forms);
+        list[i].value = values[i];
+    forms_make(&f->forms, list, count);
+    free(list);
     building = automaton_build(&f->forms);
     f->memory = kndl_alloc(automaton_bytes(building), 1);
     automaton_settle(building, &f->automaton, f->memory);

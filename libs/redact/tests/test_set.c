@@ -95,6 +95,54 @@ static void sizes_have_limits(void **unused)
     assert_int_equal(err.code, KNDL_RESOURCE_EXHAUSTED);
 }
 
+/* Lines of eight characters that every encoder spells in ways of its own. */
+static void fill(uint8_t *bytes, size_t size)
+{
+    static uint32_t seed = 1;
+
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1103515245 + 12345;
+        bytes[i] = i % 9 == 8 ? (uint8_t)'\n' : (uint8_t) "</&\"x"[(seed >> 16) % 5];
+    }
+}
+
+static void assert_stars(struct kndl_redact_set *set, const struct kndl_buf *text)
+{
+    struct kndl_buf out = {0};
+
+    kndl_redact_text(set, kndl_buf_slice(text), &out);
+    assert_int_equal(out.size, text->size);
+    assert_int_equal(strspn(out.data, "*"), out.size);
+    kndl_buf_done(&out);
+}
+
+/* What a Repo's Variables may be at most must not take a redactor's time and memory from others. */
+static void a_set_stays_small_whatever_its_values_are(void **unused)
+{
+    enum { VALUES = 40, BYTES = 1300, LINE = 8, SET_BYTES_MAX = 8 * 1024 * 1024 };
+    static uint8_t bytes[VALUES][BYTES];
+    struct kndl_redact_value values[VALUES];
+    struct kndl_redact_set *set = NULL;
+    struct kndl_buf url = {0}, json = {0};
+
+    (void)unused;
+    for (size_t i = 0; i < VALUES; i++) {
+        fill(bytes[i], BYTES);
+        values[i] = (struct kndl_redact_value){.name = "V", .value = {bytes[i], BYTES}};
+    }
+    assert_int_equal(kndl_redact_set_new(values, VALUES, &set, NULL), 0);
+    assert_in_range(kndl_redact_set_bytes(set), 1, SET_BYTES_MAX);
+    for (size_t i = 0; i < LINE; i++) {
+        kndl_buf_printf(&url, "%%%02X", bytes[7][i]);
+        kndl_buf_printf(&json, "\\u%04x", bytes[7][i]);
+    }
+    assert_stars(set, &url);
+    assert_stars(set, &json);
+    kndl_buf_done(&url);
+    kndl_buf_done(&json);
+    kndl_redact_set_unref(set);
+}
+
 static void base64_is_found_where_it_is_asked_for(void **unused)
 {
     const struct kndl_redact_value value = {
@@ -118,6 +166,7 @@ int main(void)
         cmocka_unit_test(weak_values_are_accepted_with_a_warning),
         cmocka_unit_test(a_set_with_a_refused_value_is_not_made),
         cmocka_unit_test(sizes_have_limits),
+        cmocka_unit_test(a_set_stays_small_whatever_its_values_are),
         cmocka_unit_test(base64_is_found_where_it_is_asked_for),
     };
     return cmocka_run_group_tests_name("redact set", tests, NULL, NULL);
