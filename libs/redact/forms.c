@@ -51,11 +51,16 @@ static bool next_line(struct kndl_slice *rest, struct kndl_slice *ret_line)
     return true;
 }
 
-/* `-----BEGIN X-----` says nothing. */
+/* `-----BEGIN X-----` says nothing, unless the key goes on behind it. */
 static bool is_armour(struct kndl_slice line)
 {
-    return line.size >= 10 &&
-           (memcmp(line.data, "-----BEGIN", 10) == 0 || (memcmp(line.data, "-----END", 8) == 0));
+    const uint8_t *dashes;
+
+    if (line.size < 10 ||
+        (memcmp(line.data, "-----BEGIN", 10) != 0 && memcmp(line.data, "-----END", 8) != 0))
+        return false;
+    dashes = memmem(line.data + 5, line.size - 5, "-----", 5);
+    return dashes == NULL || dashes + 5 == line.data + line.size;
 }
 
 /* The text without what escape.h skips. */
@@ -243,11 +248,24 @@ static void add_spellings(struct forms *forms, struct kndl_slice text, uint32_t 
     add_url(forms, text, value);
 }
 
-/* Of a value of several lines: each long line, and all of them joined. */
+/* Each line break as a blank, as `tr` writes it. */
+static void join_by_blanks(struct spell *out, struct kndl_slice text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        bool is_break = text.data[i] == '\n' || text.data[i] == '\r';
+
+        if (text.data[i] == '\r' && i + 1 < text.size && text.data[i + 1] == '\n')
+            continue;
+        spell_byte(out, is_break ? ' ' : text.data[i]);
+    }
+}
+
+/* Of a value of several lines: each long line, and all of them joined, as they are and trimmed. */
 static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t value)
 {
     KNDL_CLEANUP(spell_done) struct spell joined = {0};
     KNDL_CLEANUP(spell_done) struct spell spaced = {0};
+    KNDL_CLEANUP(spell_done) struct spell spaced_raw = {0};
     struct kndl_slice rest = text;
     struct kndl_slice raw;
 
@@ -268,6 +286,9 @@ static void add_lines(struct forms *forms, struct kndl_slice text, uint32_t valu
     }
     add_spellings(forms, spell_slice(&joined), value);
     add_spellings(forms, spell_slice(&spaced), value);
+    join_by_blanks(&spaced_raw, text);
+    if (!kndl_slice_equal(spell_slice(&spaced_raw), spell_slice(&spaced)))
+        add_spellings(forms, spell_slice(&spaced_raw), value);
 }
 
 /* What JSON's escapes in the text stand for. */

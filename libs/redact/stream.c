@@ -474,10 +474,11 @@ void kndl_redact_screen(struct kndl_redact_set *set, struct kndl_slice text, str
         while (blanks > line && strchr(" \t\r\n", blanks[-1]) != NULL)
             blanks--;
         kndl_redact_feed(stream, kndl_slice(line, (size_t)(blanks - line)), 0, out);
-        kndl_redact_flush(stream, out);
+        kndl_redact_expire(stream, INT64_MAX, out);
         kndl_buf_append(out, blanks, (size_t)(rest - blanks));
         line = rest;
     }
+    kndl_redact_flush(stream, out);
     kndl_redact_stream_free(stream);
 }
 

@@ -133,8 +133,8 @@ void kndl_redact_text(struct kndl_redact_set *set, struct kndl_slice text, struc
 
 /*
  * The same for a terminal's screen, on which a value may have been cut before it was whole: what
- * ends a line (but for blanks) and begins a value is masked as at a text's end, from eight
- * characters on.
+ * ends a line (but for blanks) and begins a value, there or on the lines above, is masked as at a
+ * text's end, from eight characters on.
  */
 void kndl_redact_screen(struct kndl_redact_set *set, struct kndl_slice text, struct kndl_buf *out);
 

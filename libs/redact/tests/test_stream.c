@@ -253,11 +253,13 @@ static void rd_01_a_value_that_is_cut_at_a_line_of_a_screen_is_masked(void **unu
     kndl_redact_screen(
         set,
         kndl_slice_of("key: lab-Tok3n-9Qx  \r\n---\nfew: lab-Tok\nlab-Tok3n-9\nQx7Zv2"
-                      "Lm4 more\n\none-Line\nand-Another\nnot lab-Tok3n-9 here"),
+                      "Lm4 more\n\none-Line\nand-Another\nnot lab-Tok3n-9 here\n"
+                      "over: lab-Tok3n-9  \nQx7\nZv2\n---\nlab-To\nk3n\n-9Q .\n"),
         &out);
     assert_string_equal(kndl_buf_text(&out),
                         "key: *************  \r\n---\nfew: lab-Tok\n***********\n*********"
-                        " more\n\n********\n***********\nnot lab-Tok3n-9 here");
+                        " more\n\n********\n***********\nnot lab-Tok3n-9 here\n"
+                        "over: ***********  \n***\n***\n---\nlab-To\n***\n-9Q .\n");
     assert_int_equal(kndl_redact_set_hits(set, 0), 1);
     kndl_redact_set_unref(set);
 }
