@@ -8,10 +8,10 @@
 #include "kndl/rpc.h"
 #include "server.h"
 
-/* Waits for a wake, the period or the end; false: the end. */
-static bool wait_turn(struct task_thread *thread)
+/* Waits for a wake, so long or the end; false: the end. */
+static bool wait_turn(struct task_thread *thread, uint32_t ms)
 {
-    struct timespec until = kndl_wait_until(thread->task->period_ms);
+    struct timespec until = kndl_wait_until(ms);
     bool goes_on;
 
     pthread_mutex_lock(&thread->lock);
@@ -24,7 +24,8 @@ static bool wait_turn(struct task_thread *thread)
     return goes_on;
 }
 
-static void run_once(struct task_thread *thread, void *state, struct kndl_arena *arena)
+/* After how long it is to run again. */
+static uint32_t run_once(struct task_thread *thread, void *state, struct kndl_arena *arena)
 {
     char trace[KNDL_ID_SIZE];
     struct kndl_call call = {.state = state, .arena = arena, .trace = trace};
@@ -41,6 +42,8 @@ static void run_once(struct task_thread *thread, void *state, struct kndl_arena 
     kndl_arena_reset(arena);
     if (call.wake != NULL)
         server_wake(thread->server, call.wake);
+    return call.again_ms > 0 && call.again_ms < thread->task->period_ms ? call.again_ms
+                                                                        : thread->task->period_ms;
 }
 
 void *task_run(void *data)
@@ -52,9 +55,8 @@ void *task_run(void *data)
     if (!server_open_state(thread->server, &state))
         return NULL;
     struct kndl_arena *arena = kndl_arena_new(service->arena);
-    do
-        run_once(thread, state, arena);
-    while (wait_turn(thread));
+    while (wait_turn(thread, run_once(thread, state, arena)))
+        ;
     kndl_arena_free(arena);
     if (service->close != NULL)
         service->close(state);

@@ -3,6 +3,7 @@
 #include "blocks.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct part {
 
 struct blocks {
     struct part parts[PARTS];
+    _Atomic int64_t next_us; /* when blocks_expire() is called again, by what it said last */
 };
 
 struct blocks *blocks_new(void)
@@ -46,6 +48,7 @@ struct blocks *blocks_new(void)
 
     for (size_t i = 0; i < PARTS; i++)
         pthread_mutex_init(&blocks->parts[i].lock, NULL);
+    blocks->next_us = INT64_MAX;
     return blocks;
 }
 
@@ -286,6 +289,8 @@ int64_t blocks_expire(struct blocks *blocks, int64_t now_us, blocks_fn fn, void 
 {
     int64_t next_us = INT64_MAX;
 
+    /* What is held anew while this goes on is sooner than nothing. */
+    atomic_store(&blocks->next_us, INT64_MAX);
     for (size_t i = 0; i < PARTS; i++) {
         struct part *part = &blocks->parts[i];
 
@@ -294,17 +299,20 @@ int64_t blocks_expire(struct blocks *blocks, int64_t now_us, blocks_fn fn, void 
         pthread_mutex_unlock(&part->lock);
         next_us = deadline_us < next_us ? deadline_us : next_us;
     }
+    atomic_store(&blocks->next_us, next_us);
     return next_us;
 }
 
-bool blocks_are_holding(struct blocks *blocks, const char *session_id)
+bool blocks_are_due_sooner(struct blocks *blocks, const char *session_id)
 {
     struct part *part = part_of(blocks, session_id);
-    bool holding = false;
+    int64_t next_us = atomic_load(&blocks->next_us);
+    bool is_sooner = false;
 
     pthread_mutex_lock(&part->lock);
-    for (struct block *block = part->first; block != NULL && !holding; block = block->next)
-        holding = block->stream != NULL && kndl_redact_deadline(block->stream) != INT64_MAX;
+    for (struct block *block = part->first; block != NULL && !is_sooner; block = block->next)
+        is_sooner = block->stream != NULL && strcmp(block->session_id, session_id) == 0 &&
+                    kndl_redact_deadline(block->stream) < next_us;
     pthread_mutex_unlock(&part->lock);
-    return holding;
+    return is_sooner;
 }

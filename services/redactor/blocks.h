@@ -52,8 +52,10 @@ void blocks_forget_main(struct blocks *blocks, const char *session_id);
 void blocks_forget_all(struct blocks *blocks, const char *session_id);
 
 /* Lets go what is held past its deadline and forgets blocks that stand still for ten minutes;
- * returns the next deadline by kndl_clock_us(), INT64_MAX when nothing is held. */
+ * returns the next deadline by kndl_clock_us(), when it has to be called again; INT64_MAX when
+ * nothing is held. */
 int64_t blocks_expire(struct blocks *blocks, int64_t now_us, blocks_fn fn, void *data);
 
-/* Is anything held? A guess of this moment, to wake the task. */
-bool blocks_are_holding(struct blocks *blocks, const char *session_id);
+/* Does the Session hold something whose deadline comes before blocks_expire() is called again, by
+ * what that said last? Then it has to be called now. */
+bool blocks_are_due_sooner(struct blocks *blocks, const char *session_id);

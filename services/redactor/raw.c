@@ -113,7 +113,7 @@ static void put_deltas(struct kndl_call *call, const V1(PutRequest) *req, struct
 
     masking_deltas(redactor->blocks, call->session_id, masks, req->deltas, req->n_deltas,
                    call->arena, show, redactor);
-    if (blocks_are_holding(redactor->blocks, call->session_id))
+    if (blocks_are_due_sooner(redactor->blocks, call->session_id))
         call->wake = &expire_task;
 }
 

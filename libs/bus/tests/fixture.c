@@ -17,14 +17,18 @@ static struct {
     unsigned busy;
     bool is_released;
     unsigned task_runs;
+    unsigned task_again; /* so often it asks to be run again at once */
     unsigned open_failures;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static int run_task(struct kndl_call *call)
 {
-    (void)call;
     pthread_mutex_lock(&shared.lock);
     shared.task_runs++;
+    if (shared.task_again > 0) {
+        shared.task_again--;
+        call->again_ms = 1;
+    }
     pthread_cond_broadcast(&shared.changed);
     pthread_mutex_unlock(&shared.lock);
     return 0;
@@ -38,6 +42,13 @@ unsigned task_runs(void)
     unsigned runs = shared.task_runs;
     pthread_mutex_unlock(&shared.lock);
     return runs;
+}
+
+void task_asks_again(unsigned times)
+{
+    pthread_mutex_lock(&shared.lock);
+    shared.task_again = times;
+    pthread_mutex_unlock(&shared.lock);
 }
 
 static void wait_released(void)

@@ -33,6 +33,8 @@ extern struct server redactor;
 void wait_for_busy(unsigned workers);
 void release_workers(void);
 unsigned task_runs(void);
+/* In each of its next runs the task asks to be run again in a millisecond. */
+void task_asks_again(unsigned times);
 
 /* How the next start of the redactor goes: prepare fails as often, with UNAVAILABLE. */
 void open_fails(unsigned times);

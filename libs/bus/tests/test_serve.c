@@ -97,6 +97,21 @@ static void a_handler_wakes_a_task(void **unused)
         assert_int_equal(mask(sessions, "again", &asked), KNDL_OK);
 }
 
+/* Its period is ten minutes. */
+static void a_task_runs_again_when_it_asked_for_that(void **unused)
+{
+    struct asked asked;
+    unsigned before;
+
+    (void)unused;
+    while ((before = task_runs()) == 0)
+        ;
+    task_asks_again(2);
+    assert_int_equal(mask(sessions, TEXT_WAKE, &asked), KNDL_OK);
+    while (task_runs() < before + 3)
+        assert_int_equal(mask(sessions, "again", &asked), KNDL_OK);
+}
+
 static void a_full_queue_refuses_at_once(void **unused)
 {
     enum { MORE = 10, ALL = KNDL_WORKERS + KNDL_LANE_MAX + MORE };
@@ -521,6 +536,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_actor_travels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_handler_wakes_a_task, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_task_runs_again_when_it_asked_for_that, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_full_queue_refuses_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_runner_cannot_fill_a_queue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_past_its_deadline_is_not_done, set_up, tear_down),

@@ -84,6 +84,31 @@ static void what_is_held_leaves_within_its_time(void **unused)
     forget(&bus);
 }
 
+static void the_task_is_woken_only_for_what_leaves_before_it_runs_again(void **unused)
+{
+    enum { EARLIER_MS = 60000 };
+    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct copy copy;
+
+    (void)unused;
+    start(&copy, &bus);
+    open_as(&copy, "r1");
+    put_delta(&copy, 0, "a canary");
+    assert_ptr_equal(copy.wake, &expire_task);
+    kndl_clock_shift(-EARLIER_MS);
+    assert_int_equal(kndl_test_task(&expire_task, &copy.redactor).code, KNDL_OK);
+    assert_string_equal(kndl_buf_text(&bus.shown), "a "); /* not yet */
+    kndl_clock_shift(EARLIER_MS);
+    put_delta_of(&copy, "", "b2", 0, "canary");
+    assert_null(copy.wake);
+    kndl_clock_shift(-EARLIER_MS);
+    put_delta_of(&copy, "", "b3", 0, "canary");
+    assert_ptr_equal(copy.wake, &expire_task);
+    kndl_clock_shift(EARLIER_MS);
+    stop(&copy);
+    forget(&bus);
+}
+
 /* The value is cut in two by the kill: the copy that opens next has not seen its first half. */
 static void a_value_cut_by_the_death_of_a_copy_never_shows(void **unused)
 {
@@ -422,6 +447,7 @@ int main(void)
         cmocka_unit_test(an_event_is_masked_stored_and_then_answered),
         cmocka_unit_test(a_value_cut_by_pieces_never_shows),
         cmocka_unit_test(what_is_held_leaves_within_its_time),
+        cmocka_unit_test(the_task_is_woken_only_for_what_leaves_before_it_runs_again),
         cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
         cmocka_unit_test(after_a_gap_a_block_is_passed_over),
         cmocka_unit_test(ev_05_the_end_of_a_turn_leaves_its_subagents_blocks),
