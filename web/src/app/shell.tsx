@@ -14,7 +14,7 @@ const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 
 
 // A row of the menu: a picture and what it is called, large enough for a thumb.
 const entry =
-  'flex min-h-11 min-w-0 items-center gap-2 rounded-lg px-2 text-left text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent md:min-h-9'
+  'flex min-h-11 min-w-0 items-center gap-2 rounded-lg px-2 text-left text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:ground-accent md:min-h-9'
 
 function ThemeButton() {
   const [theme, set] = useState(currentTheme)

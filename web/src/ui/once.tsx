@@ -6,7 +6,7 @@ import { Button } from './button'
 export function Once({ secret, testId, children }: { secret: string; testId: string; children: ReactNode }) {
   const [isCopied, setCopied] = useState(false)
   return (
-    <div className="flex flex-col gap-2 rounded-lg bg-accent-soft p-3" role="status">
+    <div className="flex flex-col gap-2 rounded-lg ground-accent p-3" role="status">
       <p className="text-sm">{children}</p>
       <code className="rounded bg-panel p-2 font-mono text-xs break-all select-all" data-testid={testId}>
         {secret}

@@ -53,7 +53,7 @@ function Asked({ asked, choice, onChange, numbers }: AskedProps) {
               type="button"
               aria-pressed={chosen}
               onClick={() => onChange(toggle(asked, choice, option.label))}
-              className={`flex min-h-11 items-start gap-3 rounded-lg border px-3 py-2 text-left text-sm ${chosen ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken'}`}
+              className={`flex min-h-11 items-start gap-3 rounded-lg border px-3 py-2 text-left text-sm ${chosen ? 'border-accent ground-accent' : 'border-line hover:bg-sunken'}`}
             >
               {numbers && <kbd className="mt-0.5 font-mono text-xs text-muted">{index + 1}</kbd>}
               <span className="min-w-0">

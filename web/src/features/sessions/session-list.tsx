@@ -44,7 +44,7 @@ export function SessionList() {
           type="button"
           aria-pressed={mine}
           onClick={() => setMine(!mine)}
-          className={`min-h-11 min-w-11 rounded-lg px-2 text-sm md:min-h-9 ${mine ? 'bg-accent-soft text-ink' : 'text-muted hover:bg-sunken'}`}
+          className={`min-h-11 min-w-11 rounded-lg px-2 text-sm md:min-h-9 ${mine ? 'ground-accent' : 'text-muted hover:bg-sunken'}`}
         >
           Mine
         </button>
@@ -58,7 +58,7 @@ export function SessionList() {
                 to="/sessions/$sessionId"
                 params={{ sessionId: session.id }}
                 aria-current={session.id === sessionId ? 'page' : undefined}
-                className={`flex min-h-14 flex-col justify-center gap-1 rounded-lg px-3 py-2 ${session.id === sessionId ? 'bg-accent-soft' : 'hover:bg-sunken'}`}
+                className={`flex min-h-14 flex-col justify-center gap-1 rounded-lg px-3 py-2 ${session.id === sessionId ? 'ground-accent' : 'hover:bg-sunken'}`}
               >
                 <span className="flex items-center gap-2">
                   <span className="min-w-0 flex-1 truncate text-sm font-medium">

@@ -28,7 +28,7 @@ export function lookOf(session: Session): Look {
     if (session.activity === Session_Activity.NEEDS_YOU)
       return { label: 'Needs you', className: 'bg-accent text-accent-ink', pulse: false }
     if (session.activity === Session_Activity.WORKING)
-      return { label: 'Working', className: 'bg-accent-soft text-ink', pulse: true }
+      return { label: 'Working', className: 'ground-accent', pulse: true }
     return { label: 'Idle', className: 'bg-sunken text-good', pulse: false }
   }
   if (session.state === State.FAILED) return { label: 'Failed', className: 'bg-bad-soft text-bad', pulse: false }

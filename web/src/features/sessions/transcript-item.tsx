@@ -61,7 +61,7 @@ function PromptItem({ item }: { item: Of<'prompt'> }) {
     prompt.origin === Prompt_Origin.TERMINAL ? ' in the terminal' : prompt.origin === Prompt_Origin.STEER ? ', steering' : ''
   return (
     <div className="flex justify-end">
-      <div className="max-w-[90%] min-w-0 rounded-2xl rounded-br-md bg-accent-soft px-4 py-2">
+      <div className="max-w-[90%] min-w-0 rounded-2xl rounded-br-md ground-accent px-4 py-2">
         <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{prompt.text}</p>
         <CutNote text={prompt.text} fullBytes={prompt.fullBytes} />
         <p className="mt-1 text-right text-xs text-muted">
