@@ -140,6 +140,7 @@ static void keep_open(struct scan *scan, const struct reading *reading)
 enum {
     SIGN_DECODED = 1, /* its own sign, which the next level begins with */
     OTHER_SIGN = 2,   /* the other lanes' sign */
+    OTHER_PLAIN = 4,  /* the same, not decoded: those lanes may have to come first */
 };
 
 /* Reads one lane; returns what it came by. */
@@ -161,7 +162,7 @@ static int read_lane(struct scan *scan, size_t from, struct state state, enum la
         if (before == from && reading.at == from + 1)
             return met; /* no escape at all */
         if (unit.bytes[0] == other)
-            met |= OTHER_SIGN;
+            met |= reading.at > before + 1 ? OTHER_SIGN : OTHER_SIGN | OTHER_PLAIN;
         else if (unit.bytes[0] == sign && reading.at > before + 1)
             met |= SIGN_DECODED;
         for (size_t i = 0; i < unit.size; i++) {
@@ -196,6 +197,8 @@ static void scan_percent(struct scan *scan, size_t at, struct state state)
         (void)read_lane(scan, at, state, LANE_URL_2, '%');
     if (met & OTHER_SIGN && read_lane(scan, at, state, LANE_URL_JSON, '%') & OTHER_SIGN)
         (void)read_lane(scan, at, state, LANE_URL_JSON_2, '%');
+    if (met & OTHER_PLAIN && read_lane(scan, at, state, LANE_JSON_URL, '%') & OTHER_SIGN)
+        (void)read_lane(scan, at, state, LANE_JSON_2_URL, '%');
 }
 
 static void scan_backslash(struct scan *scan, size_t at, struct state state)
