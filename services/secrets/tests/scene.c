@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changes.h"
 #include "kndl/mem.h"
 #include "store.h"
 
@@ -15,9 +16,11 @@ int set_up(void **state)
 {
     struct fixture *f = kndl_new0(struct fixture);
 
-    fake_bus = (struct kndl_bus){0};
     f->secrets.bus = &fake_bus;
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
+    /* What earlier tests left to be told is told. */
+    f->err = kndl_test_task(&changes_task, &f->secrets);
+    fake_bus = (struct kndl_bus){0};
     kndl_id_new(f->person);
     kndl_id_new(f->session);
     f->repo = next_repo++;
@@ -35,6 +38,12 @@ int tear_down(void **state)
     store_close(f->secrets.store);
     free(f);
     return 0;
+}
+
+void note(struct fixture *f, const struct kndl_test_answer *answer)
+{
+    f->err = answer->err;
+    f->wake = answer->wake;
 }
 
 static struct kndl_test_answer ask(struct fixture *f, const char *method, ProtobufCMessage *req)
@@ -209,6 +218,7 @@ void assign(struct fixture *f, int64_t run, V1(PutAssignmentRequest__Phase) phas
     req.phase = phase;
     struct kndl_test_answer answer = kndl_test_call(secrets_internal_service, &f->secrets,
                                                     "sessions", "PutAssignment", &req.base);
+    note(f, &answer);
     assert_non_null(answer.response);
     f->version = ((V1(PutAssignmentResponse) *)answer.response)->mask_version;
     kndl_test_done(&answer);

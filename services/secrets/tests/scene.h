@@ -1,7 +1,7 @@
 #pragma once
 
-/* Variables of two Repos, which one person sees, and a Session on the first of them; from the
- * handlers to a real PostgreSQL. */
+/* A person, two Repos that they see, and their Session on the first one; Variables of those. From
+ * the handlers to a real PostgreSQL. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +29,14 @@ struct fixture {
     int64_t version;       /* a mask version that it answered */
     char text[512];        /* what it answered, "NAME=value NAME=value" */
     size_t warnings;
+    const struct kndl_task *wake; /* of the last call, where note() was told of it */
 };
 
 int set_up(void **state);
 int tear_down(void **state);
+
+/* What came of a call: into f->err and f->wake. */
+void note(struct fixture *f, const struct kndl_test_answer *answer);
 
 bool set_as(struct fixture *f, const char *id, const char *name, const char *value, bool sensitive);
 bool set(struct fixture *f, const char *name, const char *value, bool sensitive);

@@ -86,7 +86,7 @@ static void rd_02_a_value_is_in_the_set_before_it_is_handed_out(void **state)
     assert_masks(f, TOKEN_A);
     assert_true(f->version > before);
     before = f->version;
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assert_true(f->version > before);
     assert_true(put_session_token(f, runner, 1, SESSION_TOKEN));
     assert_true(put_mask(f, "git_token", "ghs_first"));
@@ -118,7 +118,7 @@ static void rd_02_a_replaced_token_is_masked_while_a_session_that_started_with_i
 
     assert_true(set_token(f, "q1", TOKEN_A));
     assign(f, 1, PHASE(STARTING));
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assign(f, 1, PHASE(ACTIVE));
     assert_true(set_token(f, "q2", TOKEN_B));
     assert_masks(f, TOKEN_A " " TOKEN_B);
@@ -143,7 +143,7 @@ static void the_masks_of_a_run_go_when_it_is_settled_and_those_of_the_creator_st
     assert_false(get_masks(f, of_session(f)));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
     assign(f, 2, PHASE(STARTING)); /* purged is the end */
-    assert_false(fetch(f, runner, 2));
+    assert_false(fetch_token(f, runner, 2));
 }
 
 /* GitHub takes it for an hour, whatever the Session does, and the Workspace may hold it: GI-05. */

@@ -36,7 +36,7 @@ static void cr_05_a_setup_token_is_kept_sealed_and_survives_a_restart(void **sta
 
     restart(f);
     assign(f, 1, PHASE(STARTING));
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assert_string_equal(f->text, TOKEN_A);
 }
 
@@ -96,24 +96,24 @@ static void cr_02_only_the_assigned_runner_gets_it_and_only_while_it_starts(void
     struct fixture *f = *state;
 
     assert_true(set_token(f, "q1", TOKEN_A));
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
     assign(f, 0, PHASE(MADE));
-    assert_false(fetch(f, runner, 0));
+    assert_false(fetch_token(f, runner, 0));
     assign(f, 1, PHASE(STARTING));
-    assert_false(fetch(f, "runnerbbbbbbbbbbbbbbbbbbbb", 1));
+    assert_false(fetch_token(f, "runnerbbbbbbbbbbbbbbbbbbbb", 1));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    assert_false(fetch(f, runner, 2));
-    assert_true(fetch(f, runner, 1));
-    assert_true(fetch(f, runner, 1)); /* the answer may have been lost */
+    assert_false(fetch_token(f, runner, 2));
+    assert_true(fetch_token(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1)); /* the answer may have been lost */
     assign(f, 1, PHASE(ACTIVE));
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
     assign(f, 1, PHASE(STARTING)); /* what came late does not open it again */
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assign(f, 1, PHASE(SETTLED));
     assign(f, 2, PHASE(STARTING));
-    assert_true(fetch(f, runner, 2));
+    assert_true(fetch_token(f, runner, 2));
 }
 
 /* CR-01 */
@@ -122,13 +122,13 @@ static void cr_01_without_a_token_the_refusal_says_what_to_do(void **state)
     struct fixture *f = *state;
 
     assign(f, 1, PHASE(STARTING));
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_ABORTED);
     assert_non_null(strstr(f->err.message, "no Claude setup token"));
     assert_true(set_token(f, "q1", TOKEN_A));
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assert_true(remove_token(f, "q2"));
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_ABORTED);
 }
 
@@ -228,18 +228,18 @@ static void cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_op
 
     assert_true(set_token(f, "q1", TOKEN_A));
     assign(f, 1, PHASE(STARTING));
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assert_int_equal(kndl_db_exec(db, "search", arena, &rows, &f->err), 0);
     assert_int_equal(kndl_row_i64(&rows, 0, 0), 0);
 
     assert_int_equal(kndl_db_exec(db, "flip", arena, NULL, &f->err, kndl_db_text(f->person)), 0);
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     assert_int_equal(kndl_db_exec(db, "flip", arena, NULL, &f->err, kndl_db_text(f->person)), 0);
-    assert_true(fetch(f, runner, 1));
+    assert_true(fetch_token(f, runner, 1));
     assert_int_equal(kndl_db_exec(db, "put_back", arena, NULL, &f->err, kndl_db_text(f->person)),
                      0);
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
 
     strcpy(victim, f->person);
@@ -252,7 +252,7 @@ static void cr_05_a_sealed_value_that_was_changed_copied_or_put_back_does_not_op
     assert_int_equal(
         kndl_db_exec(db, "copy", arena, NULL, &f->err, kndl_db_text(victim), kndl_db_text(thief)),
         0);
-    assert_false(fetch(f, runner, 1));
+    assert_false(fetch_token(f, runner, 1));
     assert_int_equal(f->err.code, KNDL_FAILED_PRECONDITION);
     kndl_db_close(db);
     kndl_arena_free(arena);

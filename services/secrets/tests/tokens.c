@@ -1,49 +1,13 @@
 #include "tokens.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "changes.h"
-#include "kndl/mem.h"
 #include "store.h"
-
-const char *const runner = "runneraaaaaaaaaaaaaaaaaaaa";
-
-int set_up(void **state)
-{
-    struct fixture *f = kndl_new0(struct fixture);
-
-    f->secrets.bus = &fake_bus;
-    assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
-    kndl_id_new(f->person);
-    kndl_id_new(f->session);
-    /* What earlier tests left to be told is told. */
-    f->err = kndl_test_task(&changes_task, &f->secrets);
-    fake_bus = (struct kndl_bus){0};
-    *state = f;
-    return 0;
-}
-
-int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    store_close(f->secrets.store);
-    free(f);
-    return 0;
-}
 
 void restart(struct fixture *f)
 {
     store_close(f->secrets.store);
     assert_int_equal(store_open(&f->secrets.store, &f->err), 0);
-}
-
-void note(struct fixture *f, struct kndl_test_answer *answer)
-{
-    f->err = answer->err;
-    f->wake = answer->wake;
 }
 
 bool set_token(struct fixture *f, const char *request_id, const char *token)
@@ -87,25 +51,7 @@ bool token_exists(struct fixture *f)
     return exists;
 }
 
-void assign(struct fixture *f, int64_t run, V1(PutAssignmentRequest__Phase) phase)
-{
-    V1(PutAssignmentRequest) req = KNDL__SECRETS__V1__PUT_ASSIGNMENT_REQUEST__INIT;
-
-    req.session_id = f->session;
-    req.run = run;
-    req.runner_id = (char *)runner;
-    req.creator_id = f->person;
-    req.repo_id = 3001;
-    req.phase = phase;
-    struct kndl_test_answer answer = kndl_test_call(secrets_internal_service, &f->secrets,
-                                                    "sessions", "PutAssignment", &req.base);
-    note(f, &answer);
-    assert_non_null(answer.response);
-    f->version = ((V1(PutAssignmentResponse) *)answer.response)->mask_version;
-    kndl_test_done(&answer);
-}
-
-bool fetch(struct fixture *f, const char *by, int64_t run)
+bool fetch_token(struct fixture *f, const char *by, int64_t run)
 {
     V1(FetchSetupTokenRequest) req = KNDL__SECRETS__V1__FETCH_SETUP_TOKEN_REQUEST__INIT;
 
