@@ -74,12 +74,12 @@ static struct repo read_repo(const struct kndl_rows *rows, size_t row)
     };
 }
 
-int store_find_repo(struct store *store, int64_t id, struct kndl_arena *arena,
-                    struct repo *ret_repo, struct kndl_error *err)
+static int find_repo(struct store *store, const char *statement, struct kndl_param by,
+                     struct kndl_arena *arena, struct repo *ret_repo, struct kndl_error *err)
 {
     struct kndl_rows rows;
 
-    if (kndl_db_exec(store->db, "find_repo", arena, &rows, err, kndl_db_i64(id)) < 0)
+    if (kndl_db_exec(store->db, statement, arena, &rows, err, by) < 0)
         return -1;
     if (rows.count == 0)
         return kndl_fail(err, KNDL_NOT_FOUND, "there is no such Repo");
@@ -87,17 +87,16 @@ int store_find_repo(struct store *store, int64_t id, struct kndl_arena *arena,
     return 0;
 }
 
+int store_find_repo(struct store *store, int64_t id, struct kndl_arena *arena,
+                    struct repo *ret_repo, struct kndl_error *err)
+{
+    return find_repo(store, "find_repo", kndl_db_i64(id), arena, ret_repo, err);
+}
+
 int store_find_repo_by_name(struct store *store, const char *name, struct kndl_arena *arena,
                             struct repo *ret_repo, struct kndl_error *err)
 {
-    struct kndl_rows rows;
-
-    if (kndl_db_exec(store->db, "find_repo_by_name", arena, &rows, err, kndl_db_text(name)) < 0)
-        return -1;
-    if (rows.count == 0)
-        return kndl_fail(err, KNDL_NOT_FOUND, "there is no such Repo");
-    *ret_repo = read_repo(&rows, 0);
-    return 0;
+    return find_repo(store, "find_repo_by_name", kndl_db_text(name), arena, ret_repo, err);
 }
 
 static void read_repos(const struct kndl_rows *rows, struct kndl_arena *arena,
