@@ -1,4 +1,28 @@
-import { useId } from 'react'
+import { useId, type ReactNode } from 'react'
+
+interface LabelledProps {
+  id: string // of what one writes into; its hint is `${id}-hint`
+  label: string
+  hint?: string
+  children: ReactNode
+}
+
+// What one writes into, its name above it and a hint below.
+export function Labelled({ id, label, hint, children }: LabelledProps) {
+  return (
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      {children}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-xs text-muted">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
 
 interface Props {
   label: string
@@ -12,10 +36,7 @@ interface Props {
 export function Field({ label, hint, value, onChange, type = 'text', autoComplete }: Props) {
   const id = useId()
   return (
-    <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-sm font-medium">
-        {label}
-      </label>
+    <Labelled id={id} label={label} hint={hint}>
       <input
         id={id}
         type={type}
@@ -26,12 +47,7 @@ export function Field({ label, hint, value, onChange, type = 'text', autoComplet
         onChange={(event) => onChange(event.target.value)}
         className="min-h-11 rounded-lg border border-edge bg-panel px-3 text-base md:min-h-10 md:text-sm"
       />
-      {hint !== undefined && (
-        <p id={`${id}-hint`} className="text-xs text-muted">
-          {hint}
-        </p>
-      )}
-    </div>
+    </Labelled>
   )
 }
 

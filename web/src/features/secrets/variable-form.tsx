@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import type { Variable, VariableWarning } from '@/gen/kndl/secrets/v1/variable_pb'
 import { Button } from '@/ui/button'
 import { ErrorText } from '@/ui/feedback'
-import { Field } from '@/ui/field'
+import { Field, Labelled } from '@/ui/field'
 
 import type { Edit } from './api/variables'
 
@@ -50,10 +50,7 @@ interface AreaProps {
 export function Area({ label, hint, value, isSecret = false, autoFocus, onChange }: AreaProps) {
   const id = useId()
   return (
-    <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-sm font-medium">
-        {label}
-      </label>
+    <Labelled id={id} label={label} hint={hint}>
       <textarea
         id={id}
         value={value}
@@ -65,10 +62,7 @@ export function Area({ label, hint, value, isSecret = false, autoFocus, onChange
         onChange={(event) => onChange(event.target.value)}
         className={`rounded-lg border border-edge bg-panel p-3 font-mono text-base md:text-sm ${isSecret ? 'secret-text' : ''}`}
       />
-      <p id={`${id}-hint`} className="text-xs text-muted">
-        {hint}
-      </p>
-    </div>
+    </Labelled>
   )
 }
 
