@@ -122,9 +122,9 @@ void hub_will_fail(struct hub *hub, const char *method, int status, const char *
         (struct hub_answer){.method = method, .status = status, .json = json};
 }
 
-int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_text,
-            struct kndl_error *err)
+int hub_run(struct hub *hub, const struct verb *verb, char **words)
 {
+    struct kndl_error *err = &hub->err;
     struct cli cli = {.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
     struct args args;
     size_t size;
@@ -132,7 +132,8 @@ int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_t
 
     while (words[count] != NULL)
         count++;
-    cli.screen = (struct screen){.out = open_memstream(ret_text, &size), .columns = 80};
+    free(hub->text);
+    cli.screen = (struct screen){.out = open_memstream(&hub->text, &size), .columns = 80};
     hub_start(hub);
     assert_int_equal(config_set_url(&cli.config, hub->url, err), 0);
     kndl_secret_copy(&cli.config.token, kndl_slice_of("kndl_cli_x"));
@@ -148,6 +149,19 @@ int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_t
     assert_int_equal(hub->mistakes, 0);
     assert_int_equal(hub->asked, hub->count);
     return result;
+}
+
+void hub_forget(struct hub *hub)
+{
+    free(hub->text);
+    *hub = (struct hub){0};
+}
+
+int hub_tear_down(void **state)
+{
+    hub_forget(*state);
+    free(*state);
+    return 0;
 }
 
 void *hub_asked(const struct hub *hub, size_t n, const ProtobufCMessageDescriptor *type)

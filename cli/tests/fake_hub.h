@@ -9,6 +9,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "kndl/error.h"
+
 enum { HUB_ANSWERS_MAX = 16 };
 
 struct hub_answer {
@@ -32,6 +34,10 @@ struct hub {
     int mistakes; /* requests that the script did not expect */
     int listener;
     pthread_t thread;
+
+    /* Of hub_run(). */
+    char *text; /* what the verb wrote to standard output */
+    struct kndl_error err;
 };
 
 void hub_start(struct hub *hub);
@@ -43,13 +49,16 @@ void hub_will_fail(struct hub *hub, const char *method, int status, const char *
 
 /*
  * Runs a verb with these words, which end with NULL, against the script; all of it must have been
- * asked. *ret_text is what it wrote to standard output, freed by the caller. What the verb
- * returned.
+ * asked. What the verb returned.
  */
 struct verb;
-struct kndl_error;
-int hub_run(struct hub *hub, const struct verb *verb, char **words, char **ret_text,
-            struct kndl_error *err);
+int hub_run(struct hub *hub, const struct verb *verb, char **words);
+
+/* Forgets the script and what came of it, for another one. */
+void hub_forget(struct hub *hub);
+
+/* A cmocka teardown, for a fixture on the heap whose first member is its hub. */
+int hub_tear_down(void **state);
 
 /* The n-th request, unpacked; freed by the caller. */
 void *hub_asked(const struct hub *hub, size_t n, const ProtobufCMessageDescriptor *type);

@@ -25,8 +25,6 @@
 
 struct fixture {
     struct hub hub;
-    struct kndl_error err;
-    char *text;       /* on standard output */
     char shown[2048]; /* on standard error */
     int purpose;      /* that was asked for */
 
@@ -77,15 +75,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    free(f->text);
-    free(f);
-    return 0;
-}
-
 static void hub_will_confirm(struct fixture *f)
 {
     hub_will_answer(&f->hub, "/BeginConfirmation", &f->begun.base);
@@ -114,7 +103,7 @@ static int run(struct fixture *f, const struct verb *verb, const char *input, ch
     dup2(fileno(typed), STDIN_FILENO);
     fflush(stderr);
     dup2(fileno(shown), STDERR_FILENO);
-    int result = hub_run(&f->hub, verb, words, &f->text, &f->err);
+    int result = hub_run(&f->hub, verb, words);
     fflush(stderr);
     dup2(old_error, STDERR_FILENO);
     dup2(old_input, STDIN_FILENO);
@@ -151,9 +140,9 @@ static void cl_01_the_page_is_shown_on_standard_error_and_no_secret_anywhere(voi
     assert_non_null(strstr(f->shown, "To see the Members and Invites, kndl needs your yes."));
     assert_non_null(strstr(f->shown, "https://hub.test/device#BCDF-GHJK\n"));
     assert_null(strstr(f->shown, "secret"));
-    assert_null(strstr(f->text, "secret"));
-    assert_null(strstr(f->text, "device"));
-    assert_int_equal(f->text[0], '{');
+    assert_null(strstr(f->hub.text, "secret"));
+    assert_null(strstr(f->hub.text, "device"));
+    assert_int_equal(f->hub.text[0], '{');
     assert_true(carries(f, 2, CONFIRMATION));
     assert_false(carries(f, 2, "kndl_cli_x"));
 }
@@ -165,8 +154,8 @@ static void ac_09_members_are_listed_with_login_role_and_since(void **state)
     hub_will_confirm(f);
     hub_will_answer(&f->hub, "/ListMembers", &f->listed.base);
     assert_int_equal(run(f, &verb_members, NULL, (char *[]){NULL}), 0);
-    assert_non_null(strstr(f->text, "ada  Owner   since "));
-    assert_non_null(strstr(f->text, "\ngrace  Member  since "));
+    assert_non_null(strstr(f->hub.text, "ada  Owner   since "));
+    assert_non_null(strstr(f->hub.text, "\ngrace  Member  since "));
 }
 
 static void ac_09_a_member_is_removed_by_login(void **state)
@@ -194,7 +183,7 @@ static void a_login_that_no_member_has_is_not_found(void **state)
     hub_will_confirm(f);
     hub_will_answer(&f->hub, "/ListMembers", &f->listed.base);
     assert_int_equal(RUN(f, &verb_members, "remove", "linus"), -1);
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
 }
 
 static void ac_09_an_invites_link_is_printed(void **state)
@@ -207,8 +196,8 @@ static void ac_09_an_invites_link_is_printed(void **state)
     hub_will_answer(&f->hub, "/InviteMember", &invited.base);
     assert_int_equal(RUN(f, &verb_invite, "linus"), 0);
     assert_int_equal(f->purpose, PURPOSE(CHANGE_MEMBERS));
-    assert_string_equal(f->text, "For linus alone, once and within seven days:\n"
-                                 "    https://hub.test/#invite=kndl_inv_x\n");
+    assert_string_equal(f->hub.text, "For linus alone, once and within seven days:\n"
+                                     "    https://hub.test/#invite=kndl_inv_x\n");
 }
 
 static void ac_09_an_invite_is_revoked_by_login(void **state)
@@ -274,7 +263,7 @@ static void a_runner_is_added_and_its_token_printed(void **state)
     hub_will_answer(&f->hub, "/RegisterRunner", &added.base);
     assert_int_equal(RUN(f, &verb_runners, "add", "Big box"), 0);
     assert_int_equal(f->purpose, PURPOSE(RUNNERS));
-    assert_string_equal(f->text,
+    assert_string_equal(f->hub.text,
                         "The token of Big box, for its RUNNER_TOKEN_FILE, shown this once:\n"
                         "    kndl_run_x\n");
     assert_true(carries(f, 2, CONFIRMATION));
@@ -305,13 +294,11 @@ static void a_runner_that_is_not_there_asks_nobody(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct fixture *f = *state;
 
-        memset(&f->hub, 0, sizeof f->hub);
-        free(f->text);
-        f->text = NULL;
+        hub_forget(&f->hub);
         hub_will_answer(&f->hub, "/ListRunners", &f->runners.base);
         assert_int_equal(RUN(f, &verb_runners, verbs[i], "nobody"), -1);
-        assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-        f->err = (struct kndl_error){0};
+        assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
+        f->hub.err = (struct kndl_error){0};
     }
 }
 
@@ -339,11 +326,9 @@ static void what_is_no_command_asks_the_hub_nothing(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
-        free(f->text);
-        f->text = NULL;
         assert_int_equal(run(f, tries[i].verb, NULL, (char **)tries[i].words), -1);
-        assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-        f->err = (struct kndl_error){0};
+        assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
+        f->hub.err = (struct kndl_error){0};
     }
 }
 
@@ -361,13 +346,12 @@ static void a_setup_token_that_ends_soon_says_what_to_do(void **state)
 
     got.setup_token = &token;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        memset(&f->hub, 0, sizeof f->hub);
-        free(f->text);
+        hub_forget(&f->hub);
         token.expires_at_ms = kndl_clock_wall_ms() + cases[i].days * day_ms;
         hub_will_answer(&f->hub, "/GetSetupToken", &got.base);
         assert_int_equal(RUN(f, &verb_token, "show"), 0);
-        assert_true((strstr(f->text, "kndl token set") != NULL) == (cases[i].said != NULL));
-        assert_true(cases[i].said == NULL || strstr(f->text, cases[i].said) != NULL);
+        assert_true((strstr(f->hub.text, "kndl token set") != NULL) == (cases[i].said != NULL));
+        assert_true(cases[i].said == NULL || strstr(f->hub.text, cases[i].said) != NULL);
     }
 }
 
@@ -377,9 +361,9 @@ static void what_is_no_setup_token_asks_the_hub_nothing(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(run(f, &verb_token, "sk-ant-api03-x\n", (char *[]){"set", NULL}), -1);
-    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-    assert_non_null(strstr(f->err.message, "this is an API key"));
-    assert_null(strstr(f->err.message, "api03"));
+    assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
+    assert_non_null(strstr(f->hub.err.message, "this is an API key"));
+    assert_null(strstr(f->hub.err.message, "api03"));
 }
 
 static void a_no_in_the_browser_is_no_access(void **state)
@@ -390,8 +374,8 @@ static void a_no_in_the_browser_is_no_access(void **state)
     hub_will_fail(&f->hub, "/TakeConfirmation", 403,
                   "{\"code\":\"permission_denied\",\"message\":\"it was refused in the browser\"}");
     assert_int_equal(RUN(f, &verb_invite, "linus"), -1);
-    assert_int_equal(f->err.code, KNDL_PERMISSION_DENIED);
-    assert_string_equal(f->err.message, "it was refused in the browser");
+    assert_int_equal(f->hub.err.code, KNDL_PERMISSION_DENIED);
+    assert_string_equal(f->hub.err.message, "it was refused in the browser");
 }
 
 static void a_confirmation_that_ended_meanwhile_says_to_run_it_again(void **state)
@@ -402,14 +386,14 @@ static void a_confirmation_that_ended_meanwhile_says_to_run_it_again(void **stat
     hub_will_fail(&f->hub, "/InviteMember", 401,
                   "{\"code\":\"unauthenticated\",\"message\":\"sign in first\"}");
     assert_int_equal(RUN(f, &verb_invite, "linus"), -1);
-    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
-    assert_string_equal(f->err.message, "what you confirmed is over; run the command again");
+    assert_int_equal(f->hub.err.code, KNDL_UNAUTHENTICATED);
+    assert_string_equal(f->hub.err.message, "what you confirmed is over; run the command again");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, hub_tear_down)
         TEST(cl_01_the_page_is_shown_on_standard_error_and_no_secret_anywhere),
         TEST(ac_09_members_are_listed_with_login_role_and_since),
         TEST(ac_09_a_member_is_removed_by_login),

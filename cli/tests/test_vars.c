@@ -26,8 +26,6 @@
 
 struct fixture {
     struct hub hub;
-    struct kndl_error err;
-    char *text; /* what was written */
     V1(Masked) masked;
     V1(Variable) variable, shown;
     V1(Variable) *variables[2];
@@ -60,17 +58,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    free(f->text);
-    free(f);
-    return 0;
-}
-
-#define RUN(f, verb, ...)                                                                          \
-    hub_run(&(f)->hub, verb, (char *[]){__VA_ARGS__, NULL}, &(f)->text, &(f)->err)
+#define RUN(f, verb, ...) hub_run(&(f)->hub, verb, (char *[]){__VA_ARGS__, NULL})
 
 /* What standard input says from here on. */
 static void say(const char *text)
@@ -90,8 +78,8 @@ static void they_are_listed_with_how_often_each_was_masked(void **state)
 
     hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
     assert_int_equal(RUN(f, &verb_vars, "demo/hello"), 0);
-    assert_string_equal(f->text, "DB=localhost  3 h ago\n"
-                                 "TOKEN  Sensitive  3 h ago  masked 12 times, last 2 h ago\n");
+    assert_string_equal(f->hub.text, "DB=localhost  3 h ago\n"
+                                     "TOKEN  Sensitive  3 h ago  masked 12 times, last 2 h ago\n");
 }
 
 static void one_that_was_never_masked_says_so(void **state)
@@ -102,8 +90,8 @@ static void one_that_was_never_masked_says_so(void **state)
     f->list.git_tokens = &f->masked;
     hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
     assert_int_equal(RUN(f, &verb_vars, "demo/hello"), 0);
-    assert_non_null(strstr(f->text, "TOKEN  Sensitive  3 h ago  not masked yet\n"));
-    assert_null(strstr(f->text, "git tokens"));
+    assert_non_null(strstr(f->hub.text, "TOKEN  Sensitive  3 h ago  not masked yet\n"));
+    assert_null(strstr(f->hub.text, "git tokens"));
 }
 
 static void git_tokens_that_were_masked_are_told_of(void **state)
@@ -114,7 +102,8 @@ static void git_tokens_that_were_masked_are_told_of(void **state)
     f->list.n_variables = 0;
     hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
     assert_int_equal(RUN(f, &verb_vars, "demo/hello"), 0);
-    assert_string_equal(f->text, "git tokens of its Sandboxes: masked 12 times, last 2 h ago\n");
+    assert_string_equal(f->hub.text,
+                        "git tokens of its Sandboxes: masked 12 times, last 2 h ago\n");
 }
 
 static void in_json_the_count_is_protobufs(void **state)
@@ -124,8 +113,8 @@ static void in_json_the_count_is_protobufs(void **state)
     f->list.git_tokens = &f->masked;
     hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
     assert_int_equal(RUN(f, &verb_vars, "demo/hello", "--json"), 0);
-    assert_non_null(strstr(f->text, "\"masked\":{\"count\":\"12\",\"lastAtMs\":\""));
-    assert_non_null(strstr(f->text, "\n{\"gitTokens\":{\"count\":\"12\","));
+    assert_non_null(strstr(f->hub.text, "\"masked\":{\"count\":\"12\",\"lastAtMs\":\""));
+    assert_non_null(strstr(f->hub.text, "\n{\"gitTokens\":{\"count\":\"12\","));
 }
 
 /* CR-05: nothing secret is in argv. */
@@ -140,7 +129,7 @@ static void set_takes_the_value_from_standard_input(void **state)
     hub_will_answer(&f->hub, "/SetVariables", &set.base);
     say("canary-value\n");
     assert_int_equal(RUN(f, &verb_vars, "demo/hello", "set", "TOKEN", "--sensitive"), 0);
-    assert_null(strstr(f->text, "canary"));
+    assert_null(strstr(f->hub.text, "canary"));
 
     V1(SetVariablesRequest) *request =
         hub_asked(&f->hub, 1, &kndl__secrets__v1__set_variables_request__descriptor);
@@ -162,7 +151,7 @@ static void remove_of_one_that_is_not_there_says_so(void **state)
     hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
     hub_will_answer(&f->hub, "/RemoveVariable", &removed.base);
     assert_int_equal(RUN(f, &verb_vars, "demo/hello", "remove", "NONE"), -1);
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
 }
 
 static void link_names_a_shared_variable_by_its_id(void **state)
@@ -229,12 +218,13 @@ static void a_test_of_redaction_says_what_came_out_where(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(test_redaction(f, true), 0);
-    assert_string_equal(f->text, "demo/hello: a random value, masked as its Sensitive ones are, "
-                                 "with the 3 that are masked there.\n"
-                                 "prompts, answers        masked  it is ****** here\n"
-                                 "notes                   masked  it is ****** here\n"
-                                 "Each of them in JSON. Known not to be found: base64.\n"
-                                 "Tested: redactor's copy copy.\n");
+    assert_string_equal(f->hub.text,
+                        "demo/hello: a random value, masked as its Sensitive ones are, "
+                        "with the 3 that are masked there.\n"
+                        "prompts, answers        masked  it is ****** here\n"
+                        "notes                   masked  it is ****** here\n"
+                        "Each of them in JSON. Known not to be found: base64.\n"
+                        "Tested: redactor's copy copy.\n");
 }
 
 static void a_test_in_which_the_value_shows_fails_and_says_where(void **state)
@@ -242,10 +232,11 @@ static void a_test_in_which_the_value_shows_fails_and_says_where(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(test_redaction(f, false), -1);
-    assert_non_null(strstr(f->text, "prompts, answers        masked"));
-    assert_non_null(strstr(f->text, "notes                   SHOWN\n  in JSON:\n    it is "));
-    assert_null(strstr(f->text, "\x1b[31mcanary")); /* what came out does not colour the screen */
-    assert_non_null(strstr(f->text, "canary here"));
+    assert_non_null(strstr(f->hub.text, "prompts, answers        masked"));
+    assert_non_null(strstr(f->hub.text, "notes                   SHOWN\n  in JSON:\n    it is "));
+    assert_null(
+        strstr(f->hub.text, "\x1b[31mcanary")); /* what came out does not colour the screen */
+    assert_non_null(strstr(f->hub.text, "canary here"));
 }
 
 static void show_says_which_variables_its_next_wake_changes(void **state)
@@ -271,13 +262,13 @@ static void show_says_which_variables_its_next_wake_changes(void **state)
     hub_will_answer(&f->hub, "/GetSession", &got.base);
     hub_will_answer(&f->hub, "/GetSessionVariables", &variables.base);
     assert_int_equal(RUN(f, &verb_show, SESSION), 0);
-    assert_non_null(strstr(f->text, "at its next wake:\n  NEW added\n  OLD removed\n"));
+    assert_non_null(strstr(f->hub.text, "at its next wake:\n  NEW added\n  OLD removed\n"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, hub_tear_down)
         TEST(they_are_listed_with_how_often_each_was_masked),
         TEST(one_that_was_never_masked_says_so),
         TEST(git_tokens_that_were_masked_are_told_of),

@@ -20,8 +20,6 @@
 
 struct fixture {
     struct hub hub;
-    struct kndl_error err;
-    char *text; /* what was written */
     V1(Session) session;
     V1(QueuedPrompt) prompt;
     EVENT(TurnStarted) started;
@@ -68,19 +66,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    free(f->text);
-    free(f);
-    return 0;
-}
-
 /* Runs a verb with these words against the Hub's script; all of it must have been asked. */
 static int run(struct fixture *f, const struct verb *verb, char **words)
 {
-    return hub_run(&f->hub, verb, words, &f->text, &f->err);
+    return hub_run(&f->hub, verb, words);
 }
 
 #define RUN(f, verb, ...) run(f, verb, (char *[]){__VA_ARGS__, NULL})
@@ -101,7 +90,7 @@ static void new_prints_the_session_and_what_happens_until_the_turn_ends(void **s
     hub_will_answer(&f->hub, "/CreateSession", &created.base);
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_new, "demo/hello", "--prompt", "hi", "--wait"), 0);
-    assert_string_equal(f->text, SESSION "\nHello.\n-- done\n");
+    assert_string_equal(f->hub.text, SESSION "\nHello.\n-- done\n");
 
     V1(CreateSessionRequest) *request =
         asked(f, 0, &kndl__sessions__v1__create_session_request__descriptor);
@@ -122,7 +111,7 @@ static void new_in_json_is_the_session_first_and_then_events(void **state)
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_new, "demo/hello", "--prompt", "hi", "--wait", "--json"), 0);
     assert_string_equal(
-        f->text,
+        f->hub.text,
         "{\"id\":\"" SESSION "\",\"state\":\"STATE_ACTIVE\"}\n"
         "{\"seq\":\"5\",\"turnStarted\":{\"turnId\":\"t1\",\"promptId\":\"p1\"}}\n"
         "{\"seq\":\"6\",\"text\":{\"text\":\"Hello.\"}}\n"
@@ -136,8 +125,8 @@ static void new_is_refused_with_the_hubs_sentence(void **state)
     hub_will_fail(&f->hub, "/CreateSession", 409,
                   "{\"code\":\"aborted\",\"message\":\"you have no Claude setup token\"}");
     assert_int_equal(RUN(f, &verb_new, "demo/hello"), -1);
-    assert_int_equal(f->err.code, KNDL_ABORTED);
-    assert_string_equal(f->err.message, "you have no Claude setup token");
+    assert_int_equal(f->hub.err.code, KNDL_ABORTED);
+    assert_string_equal(f->hub.err.message, "you have no Claude setup token");
 }
 
 static void waiting_ends_when_the_session_fails(void **state)
@@ -153,8 +142,8 @@ static void waiting_ends_when_the_session_fails(void **state)
     hub_will_answer(&f->hub, "/CreateSession", &created.base);
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_new, "demo/broken", "--prompt", "hi", "--wait"), -1);
-    assert_int_equal(f->err.code, KNDL_UNKNOWN);
-    assert_string_equal(f->err.message, "the Repo cannot be cloned");
+    assert_int_equal(f->hub.err.code, KNDL_UNKNOWN);
+    assert_string_equal(f->hub.err.message, "the Repo cannot be cloned");
 }
 
 static void prompt_waits_for_its_own_turn_from_where_the_session_was(void **state)
@@ -188,8 +177,8 @@ static void prompt_waits_for_its_own_turn_from_where_the_session_was(void **stat
     hub_will_fail(&f->hub, "/ListEvents", 503, "{\"code\":\"unavailable\"}");
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_prompt, SESSION, "again", "--wait"), -1);
-    assert_int_equal(f->err.code, KNDL_UNKNOWN);
-    assert_string_equal(f->err.message, "the token is not good");
+    assert_int_equal(f->hub.err.code, KNDL_UNKNOWN);
+    assert_string_equal(f->hub.err.message, "the token is not good");
 
     V1(ListEventsRequest) *request =
         asked(f, 2, &kndl__sessions__v1__list_events_request__descriptor);
@@ -216,7 +205,7 @@ static void a_prompt_that_was_cancelled_is_not_waited_for(void **state)
         hub_will_answer(&f->hub, "/GetSession", &got.base);
     }
     assert_int_equal(RUN(f, &verb_prompt, SESSION, "again", "--wait"), -1);
-    assert_string_equal(f->err.message, "the prompt was refused or cancelled");
+    assert_string_equal(f->hub.err.message, "the prompt was refused or cancelled");
 }
 
 static void events_are_read_page_by_page(void **state)
@@ -231,7 +220,7 @@ static void events_are_read_page_by_page(void **state)
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     hub_will_answer(&f->hub, "/ListEvents", &last.base);
     assert_int_equal(RUN(f, &verb_events, SESSION, "--after", "4"), 0);
-    assert_string_equal(f->text, "Hello.\n-- done\n");
+    assert_string_equal(f->hub.text, "Hello.\n-- done\n");
     V1(ListEventsRequest) *request =
         asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
     assert_int_equal(request->after_seq, 6);
@@ -252,8 +241,8 @@ static void cl_02_logs_shows_the_last_events_and_goes_on(void **state)
     hub_will_fail(&f->hub, "/ListEvents", 404,
                   "{\"code\":\"not_found\",\"message\":\"it is gone\"}");
     assert_int_equal(RUN(f, &verb_logs, SESSION, "-f", "-n", "3"), -1);
-    assert_string_equal(f->text, "Hello.\n-- done\n");
-    assert_string_equal(f->err.message, "it is gone");
+    assert_string_equal(f->hub.text, "Hello.\n-- done\n");
+    assert_string_equal(f->hub.err.message, "it is gone");
 
     V1(ListEventsRequest) *request =
         asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
@@ -271,7 +260,7 @@ static void logs_begins_at_the_beginning_and_ends(void **state)
 
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_logs, SESSION), 0);
-    assert_string_equal(f->text, "Hello.\n-- done\n");
+    assert_string_equal(f->hub.text, "Hello.\n-- done\n");
     V1(ListEventsRequest) *request =
         asked(f, 0, &kndl__sessions__v1__list_events_request__descriptor);
     assert_int_equal(request->after_seq, 0);
@@ -294,11 +283,11 @@ static void cl_02_attach_says_how_a_session_is_and_looks_on(void **state)
     hub_will_fail(&f->hub, "/ListEvents", 404,
                   "{\"code\":\"not_found\",\"message\":\"it is gone\"}");
     assert_int_equal(RUN(f, &verb_attach, SESSION), -1);
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-    assert_non_null(strstr(f->text, "Active"));
-    assert_non_null(strstr(f->text, "demo/hello  Say hello"));
-    assert_non_null(strstr(f->text, "7 Events before: kndl logs " SESSION "\n"));
-    assert_non_null(strstr(f->text, "\n\nHello.\n-- done\n"));
+    assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
+    assert_non_null(strstr(f->hub.text, "Active"));
+    assert_non_null(strstr(f->hub.text, "demo/hello  Say hello"));
+    assert_non_null(strstr(f->hub.text, "7 Events before: kndl logs " SESSION "\n"));
+    assert_non_null(strstr(f->hub.text, "\n\nHello.\n-- done\n"));
 
     V1(ListEventsRequest) *request =
         asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
@@ -329,19 +318,17 @@ static void sleep_wake_and_resume_show_what_becomes_of_it(void **state)
 
     sleeps.session = wakes.session = resumes.session = &f->session;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        f->hub = (struct hub){0};
+        hub_forget(&f->hub);
         f->session.state = cases[i].state;
         hub_will_answer(&f->hub, cases[i].method, cases[i].answer);
         assert_int_equal(RUN(f, cases[i].verb, SESSION), 0);
-        assert_non_null(strstr(f->text, cases[i].word));
+        assert_non_null(strstr(f->hub.text, cases[i].word));
         /* Both have the session_id and the request_id in the same fields. */
         V1(WakeSessionRequest) *request =
             asked(f, 0, &kndl__sessions__v1__wake_session_request__descriptor);
         assert_string_equal(request->session_id, SESSION);
         assert_true(kndl_id_is_valid(request->request_id));
         protobuf_c_message_free_unpacked(&request->base, NULL);
-        free(f->text);
-        f->text = NULL;
     }
 }
 
@@ -350,7 +337,7 @@ static void a_number_that_is_none_is_usage(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(RUN(f, &verb_events, SESSION, "--after", "x4"), -1);
-    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
+    assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
 }
 
 static void a_session_may_be_named_by_the_beginning_of_its_id(void **state)
@@ -371,16 +358,14 @@ static void a_session_may_be_named_by_the_beginning_of_its_id(void **state)
     assert_string_equal(request->session_id, SESSION);
     protobuf_c_message_free_unpacked(&request->base, NULL);
 
-    free(f->text);
-    f->hub = (struct hub){0};
+    hub_forget(&f->hub);
     hub_will_answer(&f->hub, "/ListSessions", &list.base);
     assert_int_equal(RUN(f, &verb_stop, "aa"), -1);
-    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-    free(f->text);
-    f->hub = (struct hub){0};
+    assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
+    hub_forget(&f->hub);
     hub_will_answer(&f->hub, "/ListSessions", &list.base);
     assert_int_equal(RUN(f, &verb_stop, "b"), -1);
-    assert_int_equal(f->err.code, KNDL_NOT_FOUND);
+    assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
 }
 
 static void an_answer_goes_with_one_word_for_each_question(void **state)
@@ -412,7 +397,7 @@ static void repos_are_listed_by_name(void **state)
     list.n_repos = 1;
     hub_will_answer(&f->hub, "/ListRepos", &list.base);
     assert_int_equal(run(f, &verb_repos, (char *[]){NULL}), 0);
-    assert_string_equal(f->text, "demo/hello  Says hello\n");
+    assert_string_equal(f->hub.text, "demo/hello  Says hello\n");
 }
 
 /* AC-05: what is wrong with GitHub goes to standard error, so that the list stays one. */
@@ -437,7 +422,7 @@ static void ac_05_a_suspended_app_is_said_beside_the_list_of_repos(void **state)
     fclose(err);
     assert_int_equal(result, 0);
     assert_string_equal(said, "The GitHub App is suspended on demo.\n");
-    assert_string_equal(f->text, "");
+    assert_string_equal(f->hub.text, "");
 }
 
 /* CL-01 */
@@ -453,7 +438,7 @@ static void cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for(vo
     close(fd);
     unlink(path);
     setenv("KNDL_CONFIG", path, 1);
-    assert_int_equal(kndl_env_load(config_env, &f->err), 0);
+    assert_int_equal(kndl_env_load(config_env, &f->hub.err), 0);
     hub_will_fail(&f->hub, "/auth/device", 200,
                   "{\"deviceCode\":\"kndl_dev_x\",\"userCode\":\"BCDF-GHJK\","
                   "\"url\":\"https://hub.test/device\",\"endsAtMs\":\"9\",\"intervalS\":1}");
@@ -461,14 +446,14 @@ static void cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for(vo
     hub_will_fail(&f->hub, "/auth/device/token", 200,
                   "{\"person\":{\"login\":\"ada\"},\"token\":\"kndl_cli_y\"}");
     assert_int_equal(run(f, &verb_login, (char *[]){NULL}), 0);
-    assert_non_null(strstr(f->text, "https://hub.test/device#BCDF-GHJK\n"));
-    assert_non_null(strstr(f->text, "Signed in as ada at "));
-    assert_null(strstr(f->text, "kndl_dev_x"));
-    assert_null(strstr(f->text, "kndl_cli_y"));
+    assert_non_null(strstr(f->hub.text, "https://hub.test/device#BCDF-GHJK\n"));
+    assert_non_null(strstr(f->hub.text, "Signed in as ada at "));
+    assert_null(strstr(f->hub.text, "kndl_dev_x"));
+    assert_null(strstr(f->hub.text, "kndl_cli_y"));
     assert_string_equal(f->hub.bodies[1], "{\"deviceCode\":\"kndl_dev_x\"}");
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
-    assert_int_equal(config_load(&config, &f->err), 0);
+    assert_int_equal(config_load(&config, &f->hub.err), 0);
     assert_string_equal((const char *)config.token.data, "kndl_cli_y");
     config_done(&config);
     unlink(path);
@@ -484,7 +469,7 @@ static void a_login_that_was_refused_says_so(void **state)
     hub_will_fail(&f->hub, "/auth/device/token", 401,
                   "{\"code\":\"unauthenticated\",\"message\":\"this sign-in was refused\"}");
     assert_int_equal(run(f, &verb_login, (char *[]){NULL}), -1);
-    assert_int_equal(f->err.code, KNDL_UNAUTHENTICATED);
+    assert_int_equal(f->hub.err.code, KNDL_UNAUTHENTICATED);
 }
 
 /* Nothing of it reaches a Hub, and it is not said to be one that cannot be reached. */
@@ -498,14 +483,12 @@ static void a_word_that_a_verb_does_not_know_is_usage(void **state)
         char wanted[64];
 
         snprintf(wanted, sizeof wanted, "; it goes: kndl %s ", verbs[i]->name);
-        f->err = (struct kndl_error){0};
+        f->hub.err = (struct kndl_error){0};
         assert_int_equal(RUN(f, verbs[i], "frob", "x"), -1);
-        assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-        assert_non_null(strstr(f->err.message, wanted));
+        assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
+        assert_non_null(strstr(f->hub.err.message, wanted));
         snprintf(wanted, sizeof wanted, "; kndl %s --help says more", verbs[i]->name);
-        assert_non_null(strstr(f->err.message, wanted));
-        free(f->text);
-        f->text = NULL;
+        assert_non_null(strstr(f->hub.err.message, wanted));
     }
 }
 
@@ -534,15 +517,12 @@ static void what_is_not_there_is_said_with_where_to_look(void **state)
         char *words[4];
 
         memcpy(words, cases[i].words, sizeof words);
-        f->hub = (struct hub){0};
-        f->err = (struct kndl_error){0};
+        hub_forget(&f->hub);
         hub_will_fail(&f->hub, cases[i].method, 404,
                       "{\"code\":\"not_found\",\"message\":\"it is not there\"}");
         assert_int_equal(run(f, cases[i].verb, words), -1);
-        assert_int_equal(f->err.code, KNDL_NOT_FOUND);
-        assert_string_equal(f->err.message, cases[i].hint);
-        free(f->text);
-        f->text = NULL;
+        assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
+        assert_string_equal(f->hub.err.message, cases[i].hint);
     }
 }
 
@@ -552,16 +532,17 @@ static void a_value_among_the_words_is_refused_without_it(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(RUN(f, &verb_vars, "demo/hello", "set", "NAME", "a-secret"), -1);
-    assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
-    assert_non_null(strstr(f->err.message, "a value comes from standard input alone; it goes: "));
-    assert_non_null(strstr(f->err.message, "kndl vars --help says more"));
-    assert_null(strstr(f->err.message, "a-secret"));
+    assert_int_equal(f->hub.err.code, KNDL_INVALID_ARGUMENT);
+    assert_non_null(
+        strstr(f->hub.err.message, "a value comes from standard input alone; it goes: "));
+    assert_non_null(strstr(f->hub.err.message, "kndl vars --help says more"));
+    assert_null(strstr(f->hub.err.message, "a-secret"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, hub_tear_down)
         TEST(new_prints_the_session_and_what_happens_until_the_turn_ends),
         TEST(cl_01_login_shows_the_code_and_keeps_the_token_that_it_waited_for),
         TEST(a_login_that_was_refused_says_so),
