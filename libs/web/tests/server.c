@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kndl/clock.h"
+#include "kndl/mem.h"
 
 static char big[TEST_BIG_BYTES];
 
@@ -157,6 +158,20 @@ void server_stop(struct server *server)
     kndl_loop_free(server->loop);
     pthread_mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->changed);
+}
+
+int server_open(void **state)
+{
+    *state = kndl_new0(struct server);
+    server_start(*state, -1);
+    return 0;
+}
+
+int server_close(void **state)
+{
+    server_stop(*state);
+    free(*state);
+    return 0;
 }
 
 struct errand {

@@ -37,6 +37,10 @@ struct server {
 void server_start(struct server *server, int listen_fd);
 void server_stop(struct server *server);
 
+/* The same as a cmocka setup and teardown, on a free port. */
+int server_open(void **state);
+int server_close(void **state);
+
 /* Runs on the loop and waits until it ran. */
 void server_do(struct server *server, void (*fn)(struct server *server));
 

@@ -21,20 +21,6 @@
 
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
 
-static int set_up(void **state)
-{
-    *state = kndl_new0(struct server);
-    server_start(*state, -1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    server_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static int ask(struct server *server, const char *text, struct kndl_buf *all)
 {
     return kndl_raw_ask(server->port, text, strlen(text), all);
@@ -483,7 +469,7 @@ static void servers_come_and_go_on_one_loop(void **state)
                      200);
 }
 
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, server_open, server_close)
 
 int main(void)
 {

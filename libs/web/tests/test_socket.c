@@ -16,20 +16,6 @@
 
 #define BUF KNDL_CLEANUP(kndl_buf_done) struct kndl_buf
 
-static int set_up(void **state)
-{
-    *state = kndl_new0(struct server);
-    server_start(*state, -1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    server_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static int open_socket(int port)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf head = {0};
@@ -289,7 +275,7 @@ static void stopping_the_server_says_goodbye_to_each(void **unused)
     close(fd);
 }
 
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, server_open, server_close)
 
 int main(void)
 {
