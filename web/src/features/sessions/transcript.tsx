@@ -83,7 +83,7 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
       onPointerDown={onHand}
       onPointerMove={(event) => event.buttons !== 0 && onHand()}
     >
-      <VList ref={list} shift={shifted} className="h-full" onScroll={onScroll}>
+      <VList ref={list} shift={shifted} className="h-full" tabIndex={0} onScroll={onScroll}>
         {items.map((item) => (
           <div key={item.key} className="mx-auto w-full max-w-3xl px-3 py-1.5 md:px-6">
             <TranscriptItem item={item} />
