@@ -29,6 +29,25 @@ void forget(struct kndl_bus *bus)
     kndl_buf_done(&bus->shown);
 }
 
+int set_up(void **state)
+{
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.bus = {.values = {secret}, .version = 1}};
+    start(&fixture.copy, &fixture.bus);
+    *state = &fixture;
+    return 0;
+}
+
+int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    stop(&f->copy);
+    forget(&f->bus);
+    return 0;
+}
+
 int open_as(struct copy *copy, const char *runner)
 {
     V1(OpenRequest) req = KNDL__REDACTOR__V1__OPEN_REQUEST__INIT;

@@ -4,11 +4,10 @@
 
 #include <stdint.h>
 
+#include "fakes.h"
 #include "kndl/error.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "rpc.h"
-
-struct kndl_bus;
 
 enum { SECRET_SIZE = 22 };
 extern const char session[];
@@ -20,6 +19,15 @@ struct copy {
     struct kndl_error err; /* of the last call */
     const struct kndl_task *wake;
 };
+
+struct fixture {
+    struct kndl_bus bus; /* secrets gives `secret`, in version 1 */
+    struct copy copy;    /* to which nobody has opened a stream */
+};
+
+/* Of one test. */
+int set_up(void **state);
+int tear_down(void **state);
 
 void start(struct copy *copy, struct kndl_bus *bus);
 void stop(struct copy *copy);

@@ -3,39 +3,12 @@
 #include <string.h>
 
 #include "copy.h"
-#include "fakes.h"
 #include "hits.h"
 #include "kndl/clock.h"
 #include "kndl/testing.h"
 #include "sets.h"
 
 #define V1(name) Kndl__Redactor__V1__##name
-
-struct fixture {
-    struct kndl_bus bus;
-    struct copy copy;
-};
-
-/* A copy of the service to which r1 has opened a stream. */
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-
-    fixture = (struct fixture){.bus = {.values = {secret, "another-Value"}, .version = 1}};
-    start(&fixture.copy, &fixture.bus);
-    open_as(&fixture.copy, "r1");
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    stop(&f->copy);
-    forget(&f->bus);
-    return 0;
-}
 
 static void report(struct fixture *f)
 {
@@ -59,6 +32,8 @@ static void what_was_masked_is_reported_by_value(void **state)
 {
     struct fixture *f = *state;
 
+    f->bus.values[1] = "another-Value";
+    open_as(&f->copy, "r1");
     report(f);
     assert_int_equal(f->bus.reports, 0); /* nothing was masked */
     put_text(&f->copy, "canary-Value-31415926 and canary-Value-31415926", "", 1);
@@ -75,6 +50,7 @@ static void what_streams_and_is_then_stored_counts_once(void **state)
 {
     struct fixture *f = *state;
 
+    open_as(&f->copy, "r1");
     put_delta(&f->copy, 0, "it is canary-Val");
     put_delta(&f->copy, 16, "ue-31415926, yes");
     assert_null(strstr(kndl_buf_text(&f->bus.shown), "Value"));
@@ -87,6 +63,7 @@ static void a_report_whose_answer_was_lost_is_repeated_and_counts_once(void **st
 {
     struct fixture *f = *state;
 
+    open_as(&f->copy, "r1");
     put_text(&f->copy, "canary-Value-31415926", "", 1);
     f->bus.loses_answer = true;
     report(f);
@@ -105,6 +82,7 @@ static void while_secrets_is_away_nothing_is_lost(void **state)
 {
     struct fixture *f = *state;
 
+    open_as(&f->copy, "r1");
     put_text(&f->copy, "canary-Value-31415926", "", 1);
     f->bus.secrets_code = KNDL_UNAVAILABLE;
     report(f);
@@ -120,6 +98,7 @@ static void a_set_that_is_replaced_or_forgotten_hands_over_what_it_found(void **
 {
     struct fixture *f = *state;
 
+    open_as(&f->copy, "r1");
     put_text(&f->copy, "canary-Value-31415926", "", 1);
     f->bus.version = 2;
     put_text(&f->copy, "canary-Value-31415926", "", 2);
@@ -134,6 +113,7 @@ static void a_set_that_did_not_change_is_not_made_again(void **state)
 {
     struct fixture *f = *state;
 
+    open_as(&f->copy, "r1");
     for (int i = 0; i < 3; i++) {
         kndl_clock_shift(11 * 1000);
         put_text(&f->copy, "canary-Value-31415926", "", 1);

@@ -7,7 +7,6 @@
 
 #include "blocks.h"
 #include "copy.h"
-#include "fakes.h"
 #include "hits.h"
 #include "kndl/arena.h"
 #include "kndl/clock.h"
@@ -21,23 +20,18 @@
 
 #define V1(name) Kndl__Redactor__V1__##name
 
-static void an_event_is_masked_stored_and_then_answered(void **unused)
+static void an_event_is_masked_stored_and_then_answered(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
     uint8_t hash[KNDL_HASH_BYTES];
 
-    (void)unused;
-    start(&copy, &bus);
-    assert_int_equal(open_as(&copy, "r1"), 0);
-    assert_int_equal(put_text(&copy, "it is canary-Value-31415926.", "", 1), 2);
-    assert_string_equal(kndl_buf_text(&bus.stored), "it is *********************.\n");
+    assert_int_equal(open_as(&f->copy, "r1"), 0);
+    assert_int_equal(put_text(&f->copy, "it is canary-Value-31415926.", "", 1), 2);
+    assert_string_equal(kndl_buf_text(&f->bus.stored), "it is *********************.\n");
 
     /* CR-05: the mod token itself goes no further. */
     kndl_hash(kndl_slice("kndl_mod_x", 10), hash);
-    assert_memory_equal(bus.mod_token_hash, hash, sizeof hash);
-    stop(&copy);
-    forget(&bus);
+    assert_memory_equal(f->bus.mod_token_hash, hash, sizeof hash);
 }
 
 static void a_value_cut_by_pieces_never_shows(void **unused)
@@ -61,52 +55,42 @@ static void a_value_cut_by_pieces_never_shows(void **unused)
     }
 }
 
-static void what_is_held_leaves_within_its_time(void **unused)
+static void what_is_held_leaves_within_its_time(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "a can");
-    assert_string_equal(kndl_buf_text(&bus.shown), "a ");
-    assert_ptr_equal(copy.wake, &expire_task);
+    open_as(&f->copy, "r1");
+    put_delta(&f->copy, 0, "a can");
+    assert_string_equal(kndl_buf_text(&f->bus.shown), "a ");
+    assert_ptr_equal(f->copy.wake, &expire_task);
     kndl_clock_shift(150);
-    assert_int_equal(kndl_test_task(&expire_task, &copy.redactor).code, KNDL_OK);
-    assert_string_equal(kndl_buf_text(&bus.shown), "a can");
+    assert_int_equal(kndl_test_task(&expire_task, &f->copy.redactor).code, KNDL_OK);
+    assert_string_equal(kndl_buf_text(&f->bus.shown), "a can");
 
     /* The value completes: its rest is masked all the same. */
-    put_delta(&copy, 5, "ary-Value-31415926!");
-    assert_null(strstr(kndl_buf_text(&bus.shown), "31415926"));
-    assert_false(bus.is_out_of_order);
-    stop(&copy);
-    forget(&bus);
+    put_delta(&f->copy, 5, "ary-Value-31415926!");
+    assert_null(strstr(kndl_buf_text(&f->bus.shown), "31415926"));
+    assert_false(f->bus.is_out_of_order);
 }
 
-static void the_task_is_woken_only_for_what_leaves_before_it_runs_again(void **unused)
+static void the_task_is_woken_only_for_what_leaves_before_it_runs_again(void **state)
 {
     enum { EARLIER_MS = 60000 };
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "a canary");
-    assert_ptr_equal(copy.wake, &expire_task);
+    open_as(&f->copy, "r1");
+    put_delta(&f->copy, 0, "a canary");
+    assert_ptr_equal(f->copy.wake, &expire_task);
     kndl_clock_shift(-EARLIER_MS);
-    assert_int_equal(kndl_test_task(&expire_task, &copy.redactor).code, KNDL_OK);
-    assert_string_equal(kndl_buf_text(&bus.shown), "a "); /* not yet */
+    assert_int_equal(kndl_test_task(&expire_task, &f->copy.redactor).code, KNDL_OK);
+    assert_string_equal(kndl_buf_text(&f->bus.shown), "a "); /* not yet */
     kndl_clock_shift(EARLIER_MS);
-    put_delta_of(&copy, "", "b2", 0, "canary");
-    assert_null(copy.wake);
+    put_delta_of(&f->copy, "", "b2", 0, "canary");
+    assert_null(f->copy.wake);
     kndl_clock_shift(-EARLIER_MS);
-    put_delta_of(&copy, "", "b3", 0, "canary");
-    assert_ptr_equal(copy.wake, &expire_task);
+    put_delta_of(&f->copy, "", "b3", 0, "canary");
+    assert_ptr_equal(f->copy.wake, &expire_task);
     kndl_clock_shift(EARLIER_MS);
-    stop(&copy);
-    forget(&bus);
 }
 
 /* The value is cut in two by the kill: the copy that opens next has not seen its first half. */
@@ -139,42 +123,33 @@ static void a_value_cut_by_the_death_of_a_copy_never_shows(void **unused)
     forget(&bus);
 }
 
-static void after_a_gap_a_block_is_passed_over(void **unused)
+static void after_a_gap_a_block_is_passed_over(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "one ");
-    put_delta(&copy, 8, "three");
-    put_delta(&copy, 4, "two ");
-    assert_string_equal(kndl_buf_text(&bus.shown), "one ");
-    stop(&copy);
-    forget(&bus);
+    open_as(&f->copy, "r1");
+    put_delta(&f->copy, 0, "one ");
+    put_delta(&f->copy, 8, "three");
+    put_delta(&f->copy, 4, "two ");
+    assert_string_equal(kndl_buf_text(&f->bus.shown), "one ");
 }
 
 /* A Subagent may run on behind its parent's Turn. */
-static void ev_05_the_end_of_a_turn_leaves_its_subagents_blocks(void **unused)
+static void ev_05_the_end_of_a_turn_leaves_its_subagents_blocks(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct fixture *f = *state;
     V1(PutRequest) ended = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    struct copy copy;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "one ");
-    bus.next_offset = 0;
-    put_delta_of(&copy, "child", "b2", 0, "begins can");
+    open_as(&f->copy, "r1");
+    put_delta(&f->copy, 0, "one ");
+    f->bus.next_offset = 0;
+    put_delta_of(&f->copy, "child", "b2", 0, "begins can");
     ended.ended_turn_id = (char *)"t1";
-    put(&copy, "r1", &ended);
-    put_delta_of(&copy, "child", "b2", 10, "ary-Value-31415926 and goes on");
-    put_delta(&copy, 4, "two ");
-    assert_string_equal(kndl_buf_text(&bus.shown), "one begins ********************* and goes on");
-    stop(&copy);
-    forget(&bus);
+    put(&f->copy, "r1", &ended);
+    put_delta_of(&f->copy, "child", "b2", 10, "ary-Value-31415926 and goes on");
+    put_delta(&f->copy, 4, "two ");
+    assert_string_equal(kndl_buf_text(&f->bus.shown),
+                        "one begins ********************* and goes on");
 }
 
 struct feeder {
@@ -246,147 +221,116 @@ static void deltas_leave_in_order_whoever_lets_them_go(void **unused)
     kndl_arena_free(arena);
 }
 
-static void unknown_values_let_nothing_out(void **unused)
+static void unknown_values_let_nothing_out(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1, .secrets_code = KNDL_UNAVAILABLE};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    assert_int_equal(open_as(&copy, "r1"), -1);
-    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    assert_int_equal(open_as(&f->copy, "r1"), -1);
+    assert_int_equal(f->copy.err.code, KNDL_UNAVAILABLE);
 
     /* Also in a stream that is open: the Runner knows of a value that this copy does not. */
-    bus.secrets_code = KNDL_OK;
-    open_as(&copy, "r1");
-    bus.secrets_code = KNDL_UNAVAILABLE;
-    assert_int_equal(put_text(&copy, "canary-Value-31415926", "", 2), -1);
-    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
-    assert_int_equal(bus.batches, 0);
-    stop(&copy);
-    forget(&bus);
+    f->bus.secrets_code = KNDL_OK;
+    open_as(&f->copy, "r1");
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    assert_int_equal(put_text(&f->copy, "canary-Value-31415926", "", 2), -1);
+    assert_int_equal(f->copy.err.code, KNDL_UNAVAILABLE);
+    assert_int_equal(f->bus.batches, 0);
 }
 
-static void a_newer_value_is_learnt_before_its_batch_is_masked(void **unused)
+static void a_newer_value_is_learnt_before_its_batch_is_masked(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    bus.values[1] = "ghs_newtoken";
-    bus.version = 2;
-    assert_int_equal(put_text(&copy, "push with ghs_newtoken", "", 2), 2);
-    assert_string_equal(kndl_buf_text(&bus.stored), "push with ************\n");
-    assert_int_equal(bus.asked, 2);
-    put_text(&copy, "again", "", 2);
-    assert_int_equal(bus.asked, 2);
-    stop(&copy);
-    forget(&bus);
+    open_as(&f->copy, "r1");
+    f->bus.values[1] = "ghs_newtoken";
+    f->bus.version = 2;
+    assert_int_equal(put_text(&f->copy, "push with ghs_newtoken", "", 2), 2);
+    assert_string_equal(kndl_buf_text(&f->bus.stored), "push with ************\n");
+    assert_int_equal(f->bus.asked, 2);
+    put_text(&f->copy, "again", "", 2);
+    assert_int_equal(f->bus.asked, 2);
 }
 
 /* RD-02: a Variable that is set while a Session runs. Its Runner knows nothing of it. */
-static void rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon(void **unused)
+static void rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_text(&copy, "the new one is another-Value.", "", 1);
-    unsigned asked = bus.asked;
-    bus.values[1] = "another-Value";
-    bus.version = 2;
-    sets_doubt(copy.redactor.sets);
-    put_text(&copy, "the new one is another-Value.", "", 1);
-    assert_non_null(strstr(kndl_buf_text(&bus.stored), "the new one is *************.\n"));
-    assert_int_equal(bus.asked, asked + 1);
-    put_text(&copy, "more", "", 1);
-    assert_int_equal(bus.asked, asked + 1);
+    open_as(&f->copy, "r1");
+    put_text(&f->copy, "the new one is another-Value.", "", 1);
+    unsigned asked = f->bus.asked;
+    f->bus.values[1] = "another-Value";
+    f->bus.version = 2;
+    sets_doubt(f->copy.redactor.sets);
+    put_text(&f->copy, "the new one is another-Value.", "", 1);
+    assert_non_null(strstr(kndl_buf_text(&f->bus.stored), "the new one is *************.\n"));
+    assert_int_equal(f->bus.asked, asked + 1);
+    put_text(&f->copy, "more", "", 1);
+    assert_int_equal(f->bus.asked, asked + 1);
 
     /* What was said may be lost. */
-    bus.values[2] = "a-third-Value";
-    bus.version = 3;
+    f->bus.values[2] = "a-third-Value";
+    f->bus.version = 3;
     kndl_clock_shift(11 * 1000);
-    put_text(&copy, "and a-third-Value.", "", 1);
-    assert_non_null(strstr(kndl_buf_text(&bus.stored), "and *************.\n"));
+    put_text(&f->copy, "and a-third-Value.", "", 1);
+    assert_non_null(strstr(kndl_buf_text(&f->bus.stored), "and *************.\n"));
 
     /* And if they cannot be learnt, nothing leaves. */
-    bus.secrets_code = KNDL_UNAVAILABLE;
-    sets_doubt(copy.redactor.sets);
-    unsigned batches = bus.batches;
-    put_text(&copy, "waits", "", 1);
-    assert_int_equal(bus.batches, batches);
-    stop(&copy);
-    forget(&bus);
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    sets_doubt(f->copy.redactor.sets);
+    unsigned batches = f->bus.batches;
+    put_text(&f->copy, "waits", "", 1);
+    assert_int_equal(f->bus.batches, batches);
 }
 
-static void a_stream_is_its_runners_alone(void **unused)
+static void a_stream_is_its_runners_alone(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct fixture *f = *state;
     V1(PutRequest) req = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
-    struct copy copy;
 
-    (void)unused;
-    start(&copy, &bus);
-    assert_int_equal(open_as(&copy, "r2"), -1);
-    assert_int_equal(copy.err.code, KNDL_NOT_FOUND);
-    open_as(&copy, "r1");
-    assert_int_equal(put(&copy, "r2", &req), -1);
-    assert_int_equal(copy.err.code, KNDL_FAILED_PRECONDITION);
-    stop(&copy);
-    forget(&bus);
+    assert_int_equal(open_as(&f->copy, "r2"), -1);
+    assert_int_equal(f->copy.err.code, KNDL_NOT_FOUND);
+    open_as(&f->copy, "r1");
+    assert_int_equal(put(&f->copy, "r2", &req), -1);
+    assert_int_equal(f->copy.err.code, KNDL_FAILED_PRECONDITION);
 }
 
 /* CR-06: what the fact of a removed Runner does. */
-static void cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others(void **unused)
+static void cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    sets_drop_runner(copy.redactor.sets, "r2");
-    assert_int_equal(put_text(&copy, "goes on", "", 1), 2);
-    sets_drop_runner(copy.redactor.sets, "r1");
-    unsigned batches = bus.batches;
-    assert_int_equal(put_text(&copy, "is refused", "", 1), -1);
-    assert_int_equal(copy.err.code, KNDL_FAILED_PRECONDITION);
-    assert_int_equal(bus.batches, batches);
-    stop(&copy);
-    forget(&bus);
+    open_as(&f->copy, "r1");
+    sets_drop_runner(f->copy.redactor.sets, "r2");
+    assert_int_equal(put_text(&f->copy, "goes on", "", 1), 2);
+    sets_drop_runner(f->copy.redactor.sets, "r1");
+    unsigned batches = f->bus.batches;
+    assert_int_equal(put_text(&f->copy, "is refused", "", 1), -1);
+    assert_int_equal(f->copy.err.code, KNDL_FAILED_PRECONDITION);
+    assert_int_equal(f->bus.batches, batches);
 }
 
-static void what_sessions_refuses_stays_with_the_runner(void **unused)
+static void what_sessions_refuses_stays_with_the_runner(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1, .sessions_code = KNDL_UNAVAILABLE};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    assert_int_equal(put_text(&copy, "hello", "", 1), -1);
-    assert_int_equal(copy.err.code, KNDL_UNAVAILABLE);
-    stop(&copy);
-    forget(&bus);
+    f->bus.sessions_code = KNDL_UNAVAILABLE;
+    open_as(&f->copy, "r1");
+    assert_int_equal(put_text(&f->copy, "hello", "", 1), -1);
+    assert_int_equal(f->copy.err.code, KNDL_UNAVAILABLE);
 }
 
-static void texts_are_masked_at_once_with_the_newest_values(void **unused)
+static void texts_are_masked_at_once_with_the_newest_values(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
+    struct fixture *f = *state;
     V1(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
-    struct copy copy;
 
-    (void)unused;
-    start(&copy, &bus);
     req.session_id = (char *)session;
     req.n_texts = 2;
     req.texts = (char *[]){(char *)"canary-Value-31415926", (char *)"plain"};
     struct kndl_test_answer answer =
-        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+        kndl_test_call(redactor_internal_service, &f->copy.redactor, "sessions", "Mask", &req.base);
     const V1(MaskResponse) *resp = (V1(MaskResponse) *)answer.response;
     assert_int_equal(resp->n_texts, 2);
     assert_string_equal(resp->texts[0], "*********************");
@@ -396,36 +340,31 @@ static void texts_are_masked_at_once_with_the_newest_values(void **unused)
     req.texts = (char *[]){(char *)"> canary-Value-314\n---", (char *)""};
     req.are_screens = true;
     answer =
-        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+        kndl_test_call(redactor_internal_service, &f->copy.redactor, "sessions", "Mask", &req.base);
     assert_string_equal(((V1(MaskResponse) *)answer.response)->texts[0], "> ****************\n---");
     kndl_test_done(&answer);
 
-    bus.secrets_code = KNDL_UNAVAILABLE;
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
     answer =
-        kndl_test_call(redactor_internal_service, &copy.redactor, "sessions", "Mask", &req.base);
+        kndl_test_call(redactor_internal_service, &f->copy.redactor, "sessions", "Mask", &req.base);
     assert_int_equal(answer.err.code, KNDL_UNAVAILABLE);
     kndl_test_done(&answer);
-    stop(&copy);
-    forget(&bus);
 }
 
-static void nothing_of_a_raw_text_is_in_the_log(void **unused)
+static void nothing_of_a_raw_text_is_in_the_log(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
     char log[64 * 1024];
     FILE *file = tmpfile();
     int kept = dup(STDERR_FILENO);
 
-    (void)unused;
     fflush(stderr);
     dup2(fileno(file), STDERR_FILENO);
-    start(&copy, &bus);
-    open_as(&copy, "r1");
-    put_delta(&copy, 0, "streams canary-Value-31415926 on");
-    put_text(&copy, "says canary-Value-31415926 and words", "b1", 1);
-    bus.secrets_code = KNDL_UNAVAILABLE;
-    put_text(&copy, "says canary-Value-31415926 and words", "b1", 9);
+    open_as(&f->copy, "r1");
+    put_delta(&f->copy, 0, "streams canary-Value-31415926 on");
+    put_text(&f->copy, "says canary-Value-31415926 and words", "b1", 1);
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    put_text(&f->copy, "says canary-Value-31415926 and words", "b1", 9);
     dup2(kept, STDERR_FILENO);
     close(kept);
 
@@ -437,29 +376,28 @@ static void nothing_of_a_raw_text_is_in_the_log(void **unused)
     assert_null(strstr(log, "words"));
     assert_null(strstr(log, "streams"));
     fclose(file);
-    stop(&copy);
-    forget(&bus);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_is_masked_stored_and_then_answered),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(an_event_is_masked_stored_and_then_answered),
         cmocka_unit_test(a_value_cut_by_pieces_never_shows),
-        cmocka_unit_test(what_is_held_leaves_within_its_time),
-        cmocka_unit_test(the_task_is_woken_only_for_what_leaves_before_it_runs_again),
+        TEST(what_is_held_leaves_within_its_time),
+        TEST(the_task_is_woken_only_for_what_leaves_before_it_runs_again),
         cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
-        cmocka_unit_test(after_a_gap_a_block_is_passed_over),
-        cmocka_unit_test(ev_05_the_end_of_a_turn_leaves_its_subagents_blocks),
+        TEST(after_a_gap_a_block_is_passed_over),
+        TEST(ev_05_the_end_of_a_turn_leaves_its_subagents_blocks),
         cmocka_unit_test(deltas_leave_in_order_whoever_lets_them_go),
-        cmocka_unit_test(unknown_values_let_nothing_out),
-        cmocka_unit_test(a_newer_value_is_learnt_before_its_batch_is_masked),
-        cmocka_unit_test(rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon),
-        cmocka_unit_test(a_stream_is_its_runners_alone),
-        cmocka_unit_test(cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others),
-        cmocka_unit_test(what_sessions_refuses_stays_with_the_runner),
-        cmocka_unit_test(texts_are_masked_at_once_with_the_newest_values),
-        cmocka_unit_test(nothing_of_a_raw_text_is_in_the_log),
+        TEST(unknown_values_let_nothing_out),
+        TEST(a_newer_value_is_learnt_before_its_batch_is_masked),
+        TEST(rd_02_values_that_changed_are_learnt_anew_when_it_is_said_or_soon),
+        TEST(a_stream_is_its_runners_alone),
+        TEST(cr_06_the_streams_of_a_removed_runner_are_dropped_and_no_others),
+        TEST(what_sessions_refuses_stays_with_the_runner),
+        TEST(texts_are_masked_at_once_with_the_newest_values),
+        TEST(nothing_of_a_raw_text_is_in_the_log),
     };
     return cmocka_run_group_tests_name("redactor", tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "copy.h"
-#include "fakes.h"
 #include "kndl/testing.h"
 
 #define V1(name) Kndl__Redactor__V1__##name
@@ -29,14 +28,12 @@ static size_t count_masked(const V1(TestRedactionResponse) *resp, bool known_lim
     return count;
 }
 
-static void rd_01_rd_03_rd_04_a_value_is_masked_in_each_sink_and_spelling(void **unused)
+static void rd_01_rd_03_rd_04_a_value_is_masked_in_each_sink_and_spelling(void **state)
 {
-    struct kndl_bus bus = {.values = {secret, "another-Value"}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    struct kndl_test_answer answer = test_repo(&copy, 7);
+    f->bus.values[1] = "another-Value";
+    struct kndl_test_answer answer = test_repo(&f->copy, 7);
     const V1(TestRedactionResponse) *resp = (V1(TestRedactionResponse) *)answer.response;
     assert_non_null(resp);
     assert_string_equal(resp->repo_name, "demo/hello");
@@ -48,18 +45,13 @@ static void rd_01_rd_03_rd_04_a_value_is_masked_in_each_sink_and_spelling(void *
                      resp->trials[i]->spelling, resp->trials[i]->text);
     assert_string_equal(resp->trials[0]->text, "it is ************************************** here");
     kndl_test_done(&answer);
-    stop(&copy);
-    forget(&bus);
 }
 
-static void rd_07_the_known_limits_are_not_found_and_told_as_such(void **unused)
+static void rd_07_the_known_limits_are_not_found_and_told_as_such(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    struct kndl_test_answer answer = test_repo(&copy, 7);
+    struct kndl_test_answer answer = test_repo(&f->copy, 7);
     const V1(TestRedactionResponse) *resp = (V1(TestRedactionResponse) *)answer.response;
     assert_int_equal(count_masked(resp, true), 0);
     assert_int_equal(count_masked(resp, false), SINKS * (SPELLINGS - LIMITS));
@@ -68,74 +60,60 @@ static void rd_07_the_known_limits_are_not_found_and_told_as_such(void **unused)
                          resp->trials[i]->spelling == SPELLING(BASE64) ||
                              resp->trials[i]->spelling == SPELLING(INDENTED));
     kndl_test_done(&answer);
-    stop(&copy);
-    forget(&bus);
 }
 
 /* Else it would say that masking works, whatever it does. */
-static void a_value_that_is_not_masked_is_said_to_show(void **unused)
+static void a_value_that_is_not_masked_is_said_to_show(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1, .forgets_canary = true};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    struct kndl_test_answer answer = test_repo(&copy, 7);
+    f->bus.forgets_canary = true;
+    struct kndl_test_answer answer = test_repo(&f->copy, 7);
     const V1(TestRedactionResponse) *resp = (V1(TestRedactionResponse) *)answer.response;
     assert_int_equal(count_masked(resp, false), 0);
     assert_int_equal(count_masked(resp, true), 0);
     kndl_test_done(&answer);
-    stop(&copy);
-    forget(&bus);
 }
 
-static void nothing_of_a_test_is_stored_shown_or_counted(void **unused)
+static void nothing_of_a_test_is_stored_shown_or_counted(void **state)
 {
-    struct kndl_bus bus = {.values = {secret, "here"}, .version = 1}; /* a word of its text */
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    struct kndl_test_answer answer = test_repo(&copy, 7);
+    f->bus.values[1] = "here"; /* a word of its text */
+    struct kndl_test_answer answer = test_repo(&f->copy, 7);
     assert_int_equal(answer.err.code, KNDL_OK);
     kndl_test_done(&answer);
-    assert_int_equal(kndl_test_task(&expire_task, &copy.redactor).code, KNDL_OK);
-    assert_int_equal(kndl_test_task(&count_task, &copy.redactor).code, KNDL_OK);
-    assert_int_equal(bus.batches, 0);
-    assert_int_equal(bus.deltas, 0);
-    assert_int_equal(bus.reports, 0);
-    stop(&copy);
-    forget(&bus);
+    assert_int_equal(kndl_test_task(&expire_task, &f->copy.redactor).code, KNDL_OK);
+    assert_int_equal(kndl_test_task(&count_task, &f->copy.redactor).code, KNDL_OK);
+    assert_int_equal(f->bus.batches, 0);
+    assert_int_equal(f->bus.deltas, 0);
+    assert_int_equal(f->bus.reports, 0);
 }
 
-static void a_repo_that_one_may_not_see_is_not_tested(void **unused)
+static void a_repo_that_one_may_not_see_is_not_tested(void **state)
 {
-    struct kndl_bus bus = {.values = {secret}, .version = 1};
-    struct copy copy;
+    struct fixture *f = *state;
 
-    (void)unused;
-    start(&copy, &bus);
-    struct kndl_test_answer answer = test_repo(&copy, 8);
+    struct kndl_test_answer answer = test_repo(&f->copy, 8);
     assert_int_equal(answer.err.code, KNDL_NOT_FOUND);
-    assert_int_equal(bus.asked, 0);
+    assert_int_equal(f->bus.asked, 0);
     kndl_test_done(&answer);
 
-    bus.secrets_code = KNDL_UNAVAILABLE;
-    answer = test_repo(&copy, 7);
+    f->bus.secrets_code = KNDL_UNAVAILABLE;
+    answer = test_repo(&f->copy, 7);
     assert_int_equal(answer.err.code, KNDL_UNAVAILABLE);
     kndl_test_done(&answer);
-    stop(&copy);
-    forget(&bus);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rd_01_rd_03_rd_04_a_value_is_masked_in_each_sink_and_spelling),
-        cmocka_unit_test(rd_07_the_known_limits_are_not_found_and_told_as_such),
-        cmocka_unit_test(a_value_that_is_not_masked_is_said_to_show),
-        cmocka_unit_test(nothing_of_a_test_is_stored_shown_or_counted),
-        cmocka_unit_test(a_repo_that_one_may_not_see_is_not_tested),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(rd_01_rd_03_rd_04_a_value_is_masked_in_each_sink_and_spelling),
+        TEST(rd_07_the_known_limits_are_not_found_and_told_as_such),
+        TEST(a_value_that_is_not_masked_is_said_to_show),
+        TEST(nothing_of_a_test_is_stored_shown_or_counted),
+        TEST(a_repo_that_one_may_not_see_is_not_tested),
     };
     return cmocka_run_group_tests_name("redactor trial", tests, NULL, NULL);
 }
