@@ -55,8 +55,10 @@ static void open_answers(struct fixture *f)
         &(struct answers_options){&f->disk, &f->pair, f->directory, on_done, on_answer, f});
 }
 
-static void set_up(struct fixture *f)
+static int set_up(void **state)
 {
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
     struct kndl_error err = {0};
 
     *f = (struct fixture){.directory = "/tmp/kndl-answers-XXXXXX"};
@@ -65,10 +67,12 @@ static void set_up(struct fixture *f)
     kndl_seal_keypair(&f->pair, f->public_key);
     kndl_id_new(f->command);
     open_answers(f);
+    return 0;
 }
 
-static void tear_down(struct fixture *f)
+static int tear_down(void **state)
 {
+    struct fixture *f = *state;
     char path[128];
 
     answers_free(f->answers);
@@ -77,6 +81,7 @@ static void tear_down(struct fixture *f)
     unlink(path);
     rmdir(f->directory);
     kndl_secret_done(&f->pair);
+    return 0;
 }
 
 static void give(struct fixture *f, const char *command, const char *question)
@@ -111,123 +116,103 @@ static void assert_look(struct fixture *f, enum answer_state state, const char *
 
 static const char given[] = "{\"answers\":[\"Blue\",\"say \\\"two\\\"\"]}";
 
-static void an_answer_is_there_once_it_is_on_the_disk(void **unused)
+static void an_answer_is_there_once_it_is_on_the_disk(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    assert_look(&f, ANSWER_NONE, "");
-    fake_disk_run(&f.disk);
-    assert_int_equal(f.taken, 1);
-    assert_int_equal(f.woken, 1);
-    assert_look(&f, ANSWER_HERE, given);
-    assert_string_equal(answers_person(f.answers, "q1"), "ada");
-    assert_string_equal(answers_person(f.answers, "q2"), "");
-    tear_down(&f);
+    give(f, f->command, "q1");
+    assert_look(f, ANSWER_NONE, "");
+    fake_disk_run(&f->disk);
+    assert_int_equal(f->taken, 1);
+    assert_int_equal(f->woken, 1);
+    assert_look(f, ANSWER_HERE, given);
+    assert_string_equal(answers_person(f->answers, "q1"), "ada");
+    assert_string_equal(answers_person(f->answers, "q2"), "");
 }
 
-static void a_restart_keeps_it(void **unused)
+static void a_restart_keeps_it(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    fake_disk_run(&f.disk);
-    answers_free(f.answers);
-    open_answers(&f);
-    assert_look(&f, ANSWER_HERE, given);
-    tear_down(&f);
+    give(f, f->command, "q1");
+    fake_disk_run(&f->disk);
+    answers_free(f->answers);
+    open_answers(f);
+    assert_look(f, ANSWER_HERE, given);
 }
 
-static void a_closed_question_says_what_became_of_its_answer(void **unused)
+static void a_closed_question_says_what_became_of_its_answer(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    fake_disk_run(&f.disk);
-    answers_close(f.answers, "q1", true);
-    assert_int_equal(f.done, 1);
-    assert_look(&f, ANSWER_CLOSED, "");
-    give(&f, f.command, "q1");
-    assert_int_equal(f.refusal, KNDL_ABORTED);
-    tear_down(&f);
+    give(f, f->command, "q1");
+    fake_disk_run(&f->disk);
+    answers_close(f->answers, "q1", true);
+    assert_int_equal(f->done, 1);
+    assert_look(f, ANSWER_CLOSED, "");
+    give(f, f->command, "q1");
+    assert_int_equal(f->refusal, KNDL_ABORTED);
 }
 
-static void one_closed_without_an_answer_was_not_done(void **unused)
+static void one_closed_without_an_answer_was_not_done(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    fake_disk_run(&f.disk);
-    answers_close(f.answers, "q1", false);
-    assert_int_equal(f.not_done, 1);
-    tear_down(&f);
+    give(f, f->command, "q1");
+    fake_disk_run(&f->disk);
+    answers_close(f->answers, "q1", false);
+    assert_int_equal(f->not_done, 1);
 }
 
-static void the_end_of_claude_code_ends_them_all(void **unused)
+static void the_end_of_claude_code_ends_them_all(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    fake_disk_run(&f.disk);
-    answers_settle(f.answers);
-    assert_int_equal(f.not_done, 1);
-    assert_look(&f, ANSWER_NONE, "");
-    tear_down(&f);
+    give(f, f->command, "q1");
+    fake_disk_run(&f->disk);
+    answers_settle(f->answers);
+    assert_int_equal(f->not_done, 1);
+    assert_look(f, ANSWER_NONE, "");
 }
 
-static void a_second_answer_is_refused_and_the_same_again_is_taken(void **unused)
+static void a_second_answer_is_refused_and_the_same_again_is_taken(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     char other[KNDL_ID_SIZE];
 
-    (void)unused;
-    set_up(&f);
     kndl_id_new(other);
-    give(&f, f.command, "q1");
-    fake_disk_run(&f.disk);
-    give(&f, other, "q1");
-    assert_int_equal(f.refusal, KNDL_ABORTED);
-    give(&f, f.command, "q1");
-    assert_int_equal(f.taken, 2);
-    give(&f, "../../etc/passwd", "q2");
-    assert_int_equal(f.refusal, KNDL_INVALID_ARGUMENT);
-    tear_down(&f);
+    give(f, f->command, "q1");
+    fake_disk_run(&f->disk);
+    give(f, other, "q1");
+    assert_int_equal(f->refusal, KNDL_ABORTED);
+    give(f, f->command, "q1");
+    assert_int_equal(f->taken, 2);
+    give(f, "../../etc/passwd", "q2");
+    assert_int_equal(f->refusal, KNDL_INVALID_ARGUMENT);
 }
 
-static void a_question_that_closes_meanwhile_refuses_it(void **unused)
+static void a_question_that_closes_meanwhile_refuses_it(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    give(&f, f.command, "q1");
-    answers_close(f.answers, "q1", false);
-    fake_disk_run(&f.disk);
-    assert_int_equal(f.refusal, KNDL_ABORTED);
-    assert_int_equal(f.not_done, 1);
-    tear_down(&f);
+    give(f, f->command, "q1");
+    answers_close(f->answers, "q1", false);
+    fake_disk_run(&f->disk);
+    assert_int_equal(f->refusal, KNDL_ABORTED);
+    assert_int_equal(f->not_done, 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_there_once_it_is_on_the_disk),
-        cmocka_unit_test(a_restart_keeps_it),
-        cmocka_unit_test(a_closed_question_says_what_became_of_its_answer),
-        cmocka_unit_test(one_closed_without_an_answer_was_not_done),
-        cmocka_unit_test(the_end_of_claude_code_ends_them_all),
-        cmocka_unit_test(a_second_answer_is_refused_and_the_same_again_is_taken),
-        cmocka_unit_test(a_question_that_closes_meanwhile_refuses_it),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(an_answer_is_there_once_it_is_on_the_disk),
+        TEST(a_restart_keeps_it),
+        TEST(a_closed_question_says_what_became_of_its_answer),
+        TEST(one_closed_without_an_answer_was_not_done),
+        TEST(the_end_of_claude_code_ends_them_all),
+        TEST(a_second_answer_is_refused_and_the_same_again_is_taken),
+        TEST(a_question_that_closes_meanwhile_refuses_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,17 +40,24 @@ struct fixture {
     struct claude_news news;
 };
 
-static void set_up(struct fixture *f)
+static int set_up(void **state)
 {
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
+
     *f = (struct fixture){.arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
     f->reader = claude_reader_new(&(struct claude_links){no_prompt, nothing, no_block, nothing, f});
+    return 0;
 }
 
-static void tear_down(struct fixture *f)
+static int tear_down(void **state)
 {
+    struct fixture *f = *state;
+
     claude_reader_free(f->reader);
     kndl_arena_free(f->arena);
     kndl_buf_done(&f->line);
+    return 0;
 }
 
 /* Appends `before`, so many times `text`, and `behind`. */
@@ -130,38 +137,36 @@ static void the_result_in_a_tools_own_form_is_left_out(void **unused)
                      "{\"m\":{\"toolUseResult\":\"x\"},\"toolUseResult\":null}");
 }
 
-static void a_long_text_is_cut_and_says_how_long_it_was(void **unused)
+static void a_long_text_is_cut_and_says_how_long_it_was(void **state)
 {
+    struct fixture *f = *state;
     const EV1(Event) * event;
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
-    write_line(&f,
+    write_line(f,
                "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"",
                "漢", LONG / 3, "\"}]},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    event = read_line(f);
     assert_int_equal(event->text->full_bytes, LONG);
     assert_int_equal(strlen(event->text->text), 256 * 1024 / 3 * 3);
 
-    kndl_buf_clear(&f.line);
-    write_line(&f,
+    kndl_buf_clear(&f->line);
+    write_line(f,
                "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"thinking\","
                "\"thinking\":\"",
                "\\n", LONG, "\"}]},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    event = read_line(f);
     assert_int_equal(event->thinking->full_bytes, LONG);
 
-    kndl_buf_clear(&f.line);
-    write_line(&f, "{\"type\":\"user\",\"message\":{\"content\":\"", "\\u00e9", LONG / 2,
+    kndl_buf_clear(&f->line);
+    write_line(f, "{\"type\":\"user\",\"message\":{\"content\":\"", "\\u00e9", LONG / 2,
                "\"},\"origin\":{\"kind\":\"human\"},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    event = read_line(f);
     assert_int_equal(event->prompt->full_bytes, LONG);
-    tear_down(&f);
 }
 
-static void a_long_result_is_kept_with_its_beginning(void **unused)
+static void a_long_result_is_kept_with_its_beginning(void **state)
 {
+    struct fixture *f = *state;
     static const char text[] = "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":"
                                "\"tool_result\",\"tool_use_id\":\"t\",\"is_error\":true,"
                                "\"content\":\"";
@@ -169,43 +174,36 @@ static void a_long_result_is_kept_with_its_beginning(void **unused)
                                   "\"tool_result\",\"tool_use_id\":\"t\",\"content\":[{\"type\":"
                                   "\"image\",\"source\":{\"type\":\"base64\",\"data\":\"";
     const EV1(Event) * event;
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
-    write_line(&f, text, "0123456789", LONG / 10, "\"}]},\"toolUseResult\":{\"stdout\":\"");
-    write_line(&f, "", "0123456789", LONG / 10, "\"},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    write_line(f, text, "0123456789", LONG / 10, "\"}]},\"toolUseResult\":{\"stdout\":\"");
+    write_line(f, "", "0123456789", LONG / 10, "\"},\"uuid\":\"" UUID "\"}");
+    event = read_line(f);
     assert_int_equal(event->tool_result->full_bytes, LONG / 10 * 10);
     assert_int_equal(strlen(event->tool_result->text), 256 * 1024);
     assert_true(event->tool_result->is_error);
 
-    kndl_buf_clear(&f.line);
-    write_line(&f, picture, "QUJD", LONG / 4,
+    kndl_buf_clear(&f->line);
+    write_line(f, picture, "QUJD", LONG / 4,
                "\"}},{\"type\":\"text\",\"text\":\"behind\"}]}]},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    event = read_line(f);
     assert_string_equal(event->tool_result->text, "[image]\nbehind");
     assert_int_equal(event->tool_result->full_bytes, 0);
-    tear_down(&f);
 }
 
-static void a_long_input_has_the_lengths_of_what_is_left_out(void **unused)
+static void a_long_input_has_the_lengths_of_what_is_left_out(void **state)
 {
+    struct fixture *f = *state;
     static const char call[] = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":"
                                "\"tool_use\",\"id\":\"t\",\"name\":\"Write\",\"input\":{"
                                "\"file_path\":\"/x\",\"content\":\"";
     const EV1(Event) * event;
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
-    write_line(&f, call, "0123456789", LONG / 10, "\"}}]},\"uuid\":\"" UUID "\"}");
-    event = read_line(&f);
+    write_line(f, call, "0123456789", LONG / 10, "\"}}]},\"uuid\":\"" UUID "\"}");
+    event = read_line(f);
     assert_string_equal(event->tool_call->input_json,
                         "{\"file_path\":\"/x\",\"content\":\"(3145720 bytes)\"}");
     assert_true(event->tool_call->full_bytes > LONG - 10 &&
                 event->tool_call->full_bytes < LONG + 64);
-    tear_down(&f);
 }
 
 static void a_line_says_when_it_was_written(void **unused)
@@ -231,49 +229,44 @@ static void a_line_says_when_it_was_written(void **unused)
     }
 }
 
-static void a_line_of_too_much_else_is_passed_over(void **unused)
+static void a_line_of_too_much_else_is_passed_over(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    write_line(&f, "{\"type\":\"assistant\",\"message\":{\"content\":[", "\"some\",", LONG / 7,
+    write_line(f, "{\"type\":\"assistant\",\"message\":{\"content\":[", "\"some\",", LONG / 7,
                "1]},\"uuid\":\"" UUID "\"}");
-    claude_read_line(f.reader, kndl_buf_slice(&f.line), "", f.arena, &f.news);
-    assert_int_equal(f.news.count, 0);
+    claude_read_line(f->reader, kndl_buf_slice(&f->line), "", f->arena, &f->news);
+    assert_int_equal(f->news.count, 0);
 
-    kndl_buf_clear(&f.line);
-    write_line(&f, "", "[", LONG, "");
-    claude_read_line(f.reader, kndl_buf_slice(&f.line), "", f.arena, &f.news);
-    assert_int_equal(f.news.count, 0);
-    tear_down(&f);
+    kndl_buf_clear(&f->line);
+    write_line(f, "", "[", LONG, "");
+    claude_read_line(f->reader, kndl_buf_slice(&f->line), "", f->arena, &f->news);
+    assert_int_equal(f->news.count, 0);
 }
 
-static void a_key_without_end_takes_no_room(void **unused)
+static void a_key_without_end_takes_no_room(void **state)
 {
+    struct fixture *f = *state;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf shortened = {0};
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
-    write_line(&f, "{\"", "k", LONG, "\":1}");
-    claude_shorten_line(kndl_buf_slice(&f.line), &shortened);
+    write_line(f, "{\"", "k", LONG, "\":1}");
+    claude_shorten_line(kndl_buf_slice(&f->line), &shortened);
     assert_true(shortened.size <= 2 * CLAUDE_LINE_BYTES_MAX);
-    tear_down(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         cmocka_unit_test(a_short_line_stays_as_it_is),
         cmocka_unit_test(what_no_text_may_hold_is_replaced),
         cmocka_unit_test(the_result_in_a_tools_own_form_is_left_out),
-        cmocka_unit_test(a_long_text_is_cut_and_says_how_long_it_was),
-        cmocka_unit_test(a_long_result_is_kept_with_its_beginning),
-        cmocka_unit_test(a_long_input_has_the_lengths_of_what_is_left_out),
+        TEST(a_long_text_is_cut_and_says_how_long_it_was),
+        TEST(a_long_result_is_kept_with_its_beginning),
+        TEST(a_long_input_has_the_lengths_of_what_is_left_out),
         cmocka_unit_test(a_line_says_when_it_was_written),
-        cmocka_unit_test(a_line_of_too_much_else_is_passed_over),
-        cmocka_unit_test(a_key_without_end_takes_no_room),
+        TEST(a_line_of_too_much_else_is_passed_over),
+        TEST(a_key_without_end_takes_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void on_send(void *data, Kndl__Event__V1__Delta *const *pieces, size_t co
     snprintf(f->ended, sizeof f->ended, "%s", ended_turn_id);
 }
 
-static void set_up_run(struct fixture *f, int64_t run, bool is_taken_back)
+static void start(struct fixture *f, int64_t run, bool is_taken_back)
 {
     *f = (struct fixture){.loop = kndl_loop_new(), .arena = kndl_arena_new(KNDL_ARENA_PLAIN)};
     f->deltas = deltas_new(&(struct deltas_options){.loop = f->loop,
@@ -60,18 +60,30 @@ static void set_up_run(struct fixture *f, int64_t run, bool is_taken_back)
                                                     .data = f});
 }
 
-static void set_up(struct fixture *f)
-{
-    set_up_run(f, 1, false);
-}
-
-static void tear_down(struct fixture *f)
+static void finish(struct fixture *f)
 {
     deltas_free(f->deltas);
     kndl_loop_free(f->loop);
     kndl_arena_free(f->arena);
     kndl_buf_done(&f->sent);
     kndl_buf_done(&f->left);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
+
+    start(f, 1, false);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    finish(f);
+    return 0;
 }
 
 static void put_piece(struct fixture *f, const char *agent, int step, int index,
@@ -139,197 +151,166 @@ static void assert_sent(struct fixture *f, const char *sent)
     assert_string_equal(kndl_buf_text(&f->sent), sent);
 }
 
-static void the_first_piece_goes_at_once_and_the_next_together(void **unused)
+static void the_first_piece_goes_at_once_and_the_next_together(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "a");
-    assert_sent(&f, "b-1@0=a|");
-    put_more(&f, "", 0, 0, CLAUDE_TEXT, "\xc3\xa9");
-    put_more(&f, "", 0, 0, CLAUDE_TEXT, "c");
-    assert_sent(&f, "b-1@0=a|");
-    delta_flush(f.deltas);
-    assert_sent(&f, "b-1@0=a|b-1@1=\xc3\xa9"
-                    "c|");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "a");
+    assert_sent(f, "b-1@0=a|");
+    put_more(f, "", 0, 0, CLAUDE_TEXT, "\xc3\xa9");
+    put_more(f, "", 0, 0, CLAUDE_TEXT, "c");
+    assert_sent(f, "b-1@0=a|");
+    delta_flush(f->deltas);
+    assert_sent(f, "b-1@0=a|b-1@1=\xc3\xa9"
+                   "c|");
 }
 
-static void a_row_names_its_block_after_all_of_its_text(void **unused)
+static void a_row_names_its_block_after_all_of_its_text(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "a");
-    put_more(&f, "", 0, 0, CLAUDE_TEXT, "b");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
-    assert_sent(&f, "b-1@0=a|b-1@1=b|");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "a");
+    put_more(f, "", 0, 0, CLAUDE_TEXT, "b");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-1");
+    assert_sent(f, "b-1@0=a|b-1@1=b|");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "");
 }
 
-static void rows_are_paired_by_thread_kind_and_order(void **unused)
+static void rows_are_paired_by_thread_kind_and_order(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_THINKING, "hm");
-    put(&f, "", 0, 1, CLAUDE_TEXT, "one");
-    put(&f, "", 0, 2, CLAUDE_TEXT, "two");
-    put(&f, "agent", 0, 0, CLAUDE_TEXT, "mine");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
-    assert_string_equal(match(&f, "agent", CLAUDE_TEXT, ""), "b-4");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-3");
-    assert_string_equal(match(&f, "", CLAUDE_THINKING, ""), "b-1");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_THINKING, "hm");
+    put(f, "", 0, 1, CLAUDE_TEXT, "one");
+    put(f, "", 0, 2, CLAUDE_TEXT, "two");
+    put(f, "agent", 0, 0, CLAUDE_TEXT, "mine");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_string_equal(match(f, "agent", CLAUDE_TEXT, ""), "b-4");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-3");
+    assert_string_equal(match(f, "", CLAUDE_THINKING, ""), "b-1");
 }
 
-static void a_tool_is_paired_by_its_id(void **unused)
+static void a_tool_is_paired_by_its_id(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TOOL, "");
-    put_more(&f, "", 0, 0, CLAUDE_TOOL, "{\"x\":1}");
-    assert_string_equal(match(&f, "", CLAUDE_TOOL, "another"), "");
-    assert_string_equal(match(&f, "", CLAUDE_TOOL, "tool"), "b-1");
-    assert_sent(&f, "b-1@0=|b-1@0={\"x\":1}|");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TOOL, "");
+    put_more(f, "", 0, 0, CLAUDE_TOOL, "{\"x\":1}");
+    assert_string_equal(match(f, "", CLAUDE_TOOL, "another"), "");
+    assert_string_equal(match(f, "", CLAUDE_TOOL, "tool"), "b-1");
+    assert_sent(f, "b-1@0=|b-1@0={\"x\":1}|");
 }
 
-static void a_block_without_a_row_is_over_with_the_next_response(void **unused)
+static void a_block_without_a_row_is_over_with_the_next_response(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "never written down");
-    put(&f, "", 1, 0, CLAUDE_TEXT, "next");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "never written down");
+    put(f, "", 1, 0, CLAUDE_TEXT, "next");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
 }
 
-static void what_is_open_at_the_end_of_a_turn_is_an_event(void **unused)
+static void what_is_open_at_the_end_of_a_turn_is_an_event(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_THINKING, "hm");
-    put(&f, "", 0, 1, CLAUDE_TEXT, "finished");
-    put(&f, "agent", 0, 0, CLAUDE_TEXT, "mine");
-    put(&f, "", 0, 2, CLAUDE_TEXT, "a");
-    put_more(&f, "", 0, 2, CLAUDE_TEXT, "\xc3\xa9");
-    put(&f, "", 0, 3, CLAUDE_TOOL, "{\"half");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
-    assert_left(&f, "", "thinking b-1=hm|text b-4=a\xc3\xa9|");
-    delta_end_turn(f.deltas, "t");
-    assert_string_equal(f.ended, "t");
-    delta_settle(f.deltas, true);
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "");
-    assert_left(&f, "", "");
-    assert_left(&f, NULL, "text b-3=mine|");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_THINKING, "hm");
+    put(f, "", 0, 1, CLAUDE_TEXT, "finished");
+    put(f, "agent", 0, 0, CLAUDE_TEXT, "mine");
+    put(f, "", 0, 2, CLAUDE_TEXT, "a");
+    put_more(f, "", 0, 2, CLAUDE_TEXT, "\xc3\xa9");
+    put(f, "", 0, 3, CLAUDE_TOOL, "{\"half");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(f, "", "thinking b-1=hm|text b-4=a\xc3\xa9|");
+    delta_end_turn(f->deltas, "t");
+    assert_string_equal(f->ended, "t");
+    delta_settle(f->deltas, true);
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "");
+    assert_left(f, "", "");
+    assert_left(f, NULL, "text b-3=mine|");
 }
 
-static void what_was_not_kept_comes_again_and_means_the_same(void **unused)
+static void what_was_not_kept_comes_again_and_means_the_same(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "one");
-    put(&f, "", 0, 1, CLAUDE_TEXT, "two");
-    put(&f, "", 0, 2, CLAUDE_TEXT, "three");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
-    delta_settle(f.deltas, true);
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
-    assert_left(&f, "", "text b-3=three|");
-    delta_settle(f.deltas, false);
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-2");
-    assert_left(&f, "", "text b-3=three|");
-    delta_settle(f.deltas, true);
-    assert_left(&f, NULL, "");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "one");
+    put(f, "", 0, 1, CLAUDE_TEXT, "two");
+    put(f, "", 0, 2, CLAUDE_TEXT, "three");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(f->deltas, true);
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(f, "", "text b-3=three|");
+    delta_settle(f->deltas, false);
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
+    assert_left(f, "", "text b-3=three|");
+    delta_settle(f->deltas, true);
+    assert_left(f, NULL, "");
 }
 
-static void what_comes_after_a_block_is_over_begins_no_other(void **unused)
+static void what_comes_after_a_block_is_over_begins_no_other(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "a");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
-    delta_settle(f.deltas, true);
-    put_more(&f, "", 0, 0, CLAUDE_TEXT, "late");
-    assert_sent(&f, "b-1@0=a|");
-    assert_left(&f, NULL, "");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "a");
+    assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(f->deltas, true);
+    put_more(f, "", 0, 0, CLAUDE_TEXT, "late");
+    assert_sent(f, "b-1@0=a|");
+    assert_left(f, NULL, "");
 }
 
-static void a_response_that_is_asked_for_again_begins_anew(void **unused)
+static void a_response_that_is_asked_for_again_begins_anew(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "one");
-    put(&f, "", 0, 1, CLAUDE_TEXT, "tw");
-    delta_flush(f.deltas);
-    put(&f, "", 0, 0, CLAUDE_TEXT, "on");
-    put_more(&f, "", 0, 0, CLAUDE_TEXT, "ce");
-    delta_flush(f.deltas);
-    assert_sent(&f, "b-1@0=one|b-2@0=tw|b-1@0=once|");
-    assert_left(&f, NULL, "text b-1=once|");
-    tear_down(&f);
+    put(f, "", 0, 0, CLAUDE_TEXT, "one");
+    put(f, "", 0, 1, CLAUDE_TEXT, "tw");
+    delta_flush(f->deltas);
+    put(f, "", 0, 0, CLAUDE_TEXT, "on");
+    put_more(f, "", 0, 0, CLAUDE_TEXT, "ce");
+    delta_flush(f->deltas);
+    assert_sent(f, "b-1@0=one|b-2@0=tw|b-1@0=once|");
+    assert_left(f, NULL, "text b-1=once|");
 }
 
 static void
-a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning(void **unused)
+a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning(void **state)
 {
-    struct fixture before, f, other;
+    struct fixture *f = *state;
+    struct fixture again, other;
 
-    (void)unused;
-    set_up(&before);
-    put(&before, "", 0, 3, CLAUDE_TEXT, "sec");
-    set_up_run(&f, 1, true);
-    memcpy(f.names, before.names, sizeof f.names);
-    put_more(&f, "", 0, 3, CLAUDE_TEXT, "ret");
-    delta_flush(f.deltas);
-    assert_sent(&f, "");
-    assert_string_equal(match(&f, "", CLAUDE_TEXT, ""), "b-1");
-    delta_settle(f.deltas, false);
-    assert_left(&f, "", "text_lost|");
-    set_up_run(&other, 2, false);
+    put(f, "", 0, 3, CLAUDE_TEXT, "sec");
+    start(&again, 1, true);
+    memcpy(again.names, f->names, sizeof f->names);
+    put_more(&again, "", 0, 3, CLAUDE_TEXT, "ret");
+    delta_flush(again.deltas);
+    assert_sent(&again, "");
+    assert_string_equal(match(&again, "", CLAUDE_TEXT, ""), "b-1");
+    delta_settle(again.deltas, false);
+    assert_left(&again, "", "text_lost|");
+    start(&other, 2, false);
     put(&other, "", 0, 3, CLAUDE_TEXT, "sec");
-    assert_string_not_equal(other.names[0], before.names[0]);
-    tear_down(&other);
-    tear_down(&before);
-    tear_down(&f);
+    assert_string_not_equal(other.names[0], f->names[0]);
+    finish(&other);
+    finish(&again);
 }
 
-static void a_long_text_is_kept_to_a_bound_and_says_how_long_it_was(void **unused)
+static void a_long_text_is_kept_to_a_bound_and_says_how_long_it_was(void **state)
 {
+    struct fixture *f = *state;
     enum { KEPT = 256 * 1024, ALL = 1024 * 1024, BLOCKS = 6, BYTES = 300 * 1000 };
     Kndl__Event__V1__Event *events[DELTA_BLOCKS_MAX];
     struct kndl_buf text = {0};
     size_t kept = 0;
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
     for (int i = 0; i < BYTES / 3; i++)
         kndl_buf_append_text(&text, "\xe6\xbc\xa2");
     for (int i = 0; i < BLOCKS; i++) {
-        put(&f, "", 0, i, CLAUDE_TEXT, kndl_buf_text(&text));
-        put_more(&f, "", 0, i, CLAUDE_TEXT, "behind");
+        put(f, "", 0, i, CLAUDE_TEXT, kndl_buf_text(&text));
+        put_more(f, "", 0, i, CLAUDE_TEXT, "behind");
     }
-    assert_int_equal(delta_unfinished(f.deltas, NULL, f.arena, events), BLOCKS);
+    assert_int_equal(delta_unfinished(f->deltas, NULL, f->arena, events), BLOCKS);
     for (int i = 0; i < BLOCKS; i++) {
         const Kndl__Event__V1__Text *said = events[i]->text;
 
@@ -340,42 +321,38 @@ static void a_long_text_is_kept_to_a_bound_and_says_how_long_it_was(void **unuse
     assert_int_equal(strlen(events[0]->text->text), KEPT / 3 * 3);
     assert_true(kept <= ALL && kept > ALL - 3 * BLOCKS);
     kndl_buf_done(&text);
-    tear_down(&f);
 }
 
-static void a_long_piece_is_sent_in_parts_at_characters_edges(void **unused)
+static void a_long_piece_is_sent_in_parts_at_characters_edges(void **state)
 {
+    struct fixture *f = *state;
     struct kndl_buf text = {0};
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
     for (int i = 0; i < 50000; i++)
         kndl_buf_append_text(&text, "\xe6\xbc\xa2");
-    put(&f, "", 0, 0, CLAUDE_TEXT, kndl_buf_text(&text));
-    assert_int_equal(f.sends, 3);
-    assert_non_null(strstr(kndl_buf_text(&f.sent), "|b-1@65535="));
-    assert_non_null(strstr(kndl_buf_text(&f.sent), "|b-1@131070="));
+    put(f, "", 0, 0, CLAUDE_TEXT, kndl_buf_text(&text));
+    assert_int_equal(f->sends, 3);
+    assert_non_null(strstr(kndl_buf_text(&f->sent), "|b-1@65535="));
+    assert_non_null(strstr(kndl_buf_text(&f->sent), "|b-1@131070="));
     kndl_buf_done(&text);
-    tear_down(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_piece_goes_at_once_and_the_next_together),
-        cmocka_unit_test(a_row_names_its_block_after_all_of_its_text),
-        cmocka_unit_test(rows_are_paired_by_thread_kind_and_order),
-        cmocka_unit_test(a_tool_is_paired_by_its_id),
-        cmocka_unit_test(a_block_without_a_row_is_over_with_the_next_response),
-        cmocka_unit_test(what_is_open_at_the_end_of_a_turn_is_an_event),
-        cmocka_unit_test(what_was_not_kept_comes_again_and_means_the_same),
-        cmocka_unit_test(what_comes_after_a_block_is_over_begins_no_other),
-        cmocka_unit_test(a_response_that_is_asked_for_again_begins_anew),
-        cmocka_unit_test(
-            a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning),
-        cmocka_unit_test(a_long_text_is_kept_to_a_bound_and_says_how_long_it_was),
-        cmocka_unit_test(a_long_piece_is_sent_in_parts_at_characters_edges),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(the_first_piece_goes_at_once_and_the_next_together),
+        TEST(a_row_names_its_block_after_all_of_its_text),
+        TEST(rows_are_paired_by_thread_kind_and_order),
+        TEST(a_tool_is_paired_by_its_id),
+        TEST(a_block_without_a_row_is_over_with_the_next_response),
+        TEST(what_is_open_at_the_end_of_a_turn_is_an_event),
+        TEST(what_was_not_kept_comes_again_and_means_the_same),
+        TEST(what_comes_after_a_block_is_over_begins_no_other),
+        TEST(a_response_that_is_asked_for_again_begins_anew),
+        TEST(a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning),
+        TEST(a_long_text_is_kept_to_a_bound_and_says_how_long_it_was),
+        TEST(a_long_piece_is_sent_in_parts_at_characters_edges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

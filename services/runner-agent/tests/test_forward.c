@@ -137,8 +137,10 @@ static void open_forward(struct fixture *f)
     kndl_secret_done(&token);
 }
 
-static void set_up(struct fixture *f)
+static int set_up(void **state)
 {
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
     struct kndl_error err = {0};
 
     *f = (struct fixture){.directory = "/tmp/kndl-forward-XXXXXX"};
@@ -149,10 +151,12 @@ static void set_up(struct fixture *f)
     assert_int_equal(
         spool_open(&(struct spool_options){&f->disk, f->directory, 64 << 20}, &f->spool, &err), 0);
     open_forward(f);
+    return 0;
 }
 
-static void tear_down(struct fixture *f)
+static int tear_down(void **state)
 {
+    struct fixture *f = *state;
     char path[128];
 
     forward_free(f->forward);
@@ -164,6 +168,7 @@ static void tear_down(struct fixture *f)
         unlink(path);
     }
     rmdir(f->directory);
+    return 0;
 }
 
 static struct hub_ask take_out(struct hub *hub)
@@ -224,84 +229,72 @@ static void until_asked(struct fixture *f)
     kndl_timer_free(timer);
 }
 
-static void a_stream_is_opened_and_then_batches_go_one_by_one(void **unused)
+static void a_stream_is_opened_and_then_batches_go_one_by_one(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    opened(&f, "copy-1");
-    assert_null(f.hub.out);
-    append(&f, "one");
-    append(&f, "two");
-    forward_wake(f.forward, 7);
-    assert_string_equal(f.hub.instance, "copy-1");
-    assert_string_equal(f.hub.token, "mod-token");
-    assert_int_equal(f.hub.first_n, 1);
-    assert_int_equal(f.hub.count, 2);
-    append(&f, "three");
-    forward_wake(f.forward, 8);
-    put_answered(&f, 3);
-    assert_int_equal(f.hub.first_n, 3);
-    assert_int_equal(f.drained, 0);
-    put_answered(&f, 4);
-    assert_int_equal(f.drained, 1);
-    assert_true(forward_is_drained(f.forward));
-    tear_down(&f);
+    opened(f, "copy-1");
+    assert_null(f->hub.out);
+    append(f, "one");
+    append(f, "two");
+    forward_wake(f->forward, 7);
+    assert_string_equal(f->hub.instance, "copy-1");
+    assert_string_equal(f->hub.token, "mod-token");
+    assert_int_equal(f->hub.first_n, 1);
+    assert_int_equal(f->hub.count, 2);
+    append(f, "three");
+    forward_wake(f->forward, 8);
+    put_answered(f, 3);
+    assert_int_equal(f->hub.first_n, 3);
+    assert_int_equal(f->drained, 0);
+    put_answered(f, 4);
+    assert_int_equal(f->drained, 1);
+    assert_true(forward_is_drained(f->forward));
 }
 
-static void what_sessions_has_already_is_not_sent_again(void **unused)
+static void what_sessions_has_already_is_not_sent_again(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    append(&f, "one");
-    append(&f, "two");
-    append(&f, "three");
-    opened(&f, "copy-1");
-    assert_int_equal(f.hub.first_n, 1);
-    put_answered(&f, 4);
-    assert_true(forward_is_drained(f.forward));
-    tear_down(&f);
+    append(f, "one");
+    append(f, "two");
+    append(f, "three");
+    opened(f, "copy-1");
+    assert_int_equal(f->hub.first_n, 1);
+    put_answered(f, 4);
+    assert_true(forward_is_drained(f->forward));
 }
 
-static void a_batch_that_was_not_taken_goes_again_from_where_sessions_is(void **unused)
+static void a_batch_that_was_not_taken_goes_again_from_where_sessions_is(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    append(&f, "one");
-    append(&f, "two");
-    opened(&f, "copy-1");
-    put_answered(&f, 1);
-    assert_null(f.hub.out); /* not at once */
-    until_asked(&f);
-    assert_int_equal(f.hub.first_n, 1);
-    put_answered(&f, 2);
-    assert_int_equal(f.hub.first_n, 2);
-    assert_int_equal(f.hub.count, 1);
-    tear_down(&f);
+    append(f, "one");
+    append(f, "two");
+    opened(f, "copy-1");
+    put_answered(f, 1);
+    assert_null(f->hub.out); /* not at once */
+    until_asked(f);
+    assert_int_equal(f->hub.first_n, 1);
+    put_answered(f, 2);
+    assert_int_equal(f->hub.first_n, 2);
+    assert_int_equal(f->hub.count, 1);
 }
 
-static void a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped(void **unused)
+static void a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    append(&f, "one");
-    opened(&f, "copy-1");
-    refused(&f, KNDL_UNAVAILABLE);
-    until_asked(&f);
-    opened(&f, "copy-2");
-    assert_string_equal(f.hub.instance, "copy-2");
-    assert_int_equal(f.hub.first_n, 1);
-    refused(&f, KNDL_DEADLINE_EXCEEDED);
-    until_asked(&f);
-    assert_string_equal(f.hub.method, "Open");
-    tear_down(&f);
+    append(f, "one");
+    opened(f, "copy-1");
+    refused(f, KNDL_UNAVAILABLE);
+    until_asked(f);
+    opened(f, "copy-2");
+    assert_string_equal(f->hub.instance, "copy-2");
+    assert_int_equal(f->hub.first_n, 1);
+    refused(f, KNDL_DEADLINE_EXCEEDED);
+    until_asked(f);
+    assert_string_equal(f->hub.method, "Open");
 }
 
 /* Answers each Open with that code until it is told. */
@@ -326,129 +319,112 @@ static void until_waiting_is_told(struct fixture *f, enum kndl_code says)
     kndl_timer_free(timer);
 }
 
-static void assert_waits_and_is_told_once(enum kndl_code says)
+static void assert_waits_and_is_told_once(struct fixture *f, enum kndl_code says)
 {
-    struct fixture f;
-
-    set_up(&f);
-    append(&f, "one");
-    until_waiting_is_told(&f, says);
-    if (f.hub.out == NULL)
-        until_asked(&f);
-    opened(&f, "copy-2");
-    assert_int_equal(f.flows, 0); /* an open stream has masked nothing yet */
-    assert_int_equal(f.hub.first_n, 1);
-    put_answered(&f, 2);
-    assert_int_equal(f.waits, 1);
-    assert_int_equal(f.flows, 1);
-    assert_true(forward_is_drained(f.forward));
-    tear_down(&f);
+    append(f, "one");
+    until_waiting_is_told(f, says);
+    if (f->hub.out == NULL)
+        until_asked(f);
+    opened(f, "copy-2");
+    assert_int_equal(f->flows, 0); /* an open stream has masked nothing yet */
+    assert_int_equal(f->hub.first_n, 1);
+    put_answered(f, 2);
+    assert_int_equal(f->waits, 1);
+    assert_int_equal(f->flows, 1);
+    assert_true(forward_is_drained(f->forward));
 }
 
-static void output_that_nobody_masks_waits_and_is_told_once(void **unused)
+static void output_that_nobody_masks_waits_and_is_told_once(void **state)
 {
-    (void)unused;
-    assert_waits_and_is_told_once(KNDL_UNAVAILABLE);
+    assert_waits_and_is_told_once(*state, KNDL_UNAVAILABLE);
 }
 
-static void output_with_a_value_that_cannot_be_read_waits_and_is_told_once(void **unused)
+static void output_with_a_value_that_cannot_be_read_waits_and_is_told_once(void **state)
 {
-    (void)unused;
-    assert_waits_and_is_told_once(KNDL_FAILED_PRECONDITION);
+    assert_waits_and_is_told_once(*state, KNDL_FAILED_PRECONDITION);
 }
 
-static void where_there_is_no_output_nothing_waits(void **unused)
+static void where_there_is_no_output_nothing_waits(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
     for (int i = 0; i < 3; i++) {
-        refused(&f, KNDL_UNAVAILABLE);
-        until_asked(&f);
+        refused(f, KNDL_UNAVAILABLE);
+        until_asked(f);
     }
-    opened(&f, "copy-2");
-    append(&f, "one");
-    forward_wake(f.forward, 7);
-    put_answered(&f, 2);
-    assert_int_equal(f.waits, 0);
-    assert_int_equal(f.flows, 0);
-    tear_down(&f);
+    opened(f, "copy-2");
+    append(f, "one");
+    forward_wake(f->forward, 7);
+    put_answered(f, 2);
+    assert_int_equal(f->waits, 0);
+    assert_int_equal(f->flows, 0);
 }
 
-static void what_is_forgotten_here_is_a_gap_that_is_said(void **unused)
+static void what_is_forgotten_here_is_a_gap_that_is_said(void **state)
 {
+    struct fixture *f = *state;
     KNDL_CLEANUP(kndl_free) char *big = kndl_alloc(1, 5 << 20);
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
     memset(big, 'x', (5 << 20) - 1);
-    append(&f, big);
-    append(&f, "two");
-    spool_forget(f.spool, 1);
-    fake_disk_run(&f.disk);
+    append(f, big);
+    append(f, "two");
+    spool_forget(f->spool, 1);
+    fake_disk_run(&f->disk);
     /* As after a restart. */
-    forward_free(f.forward);
-    open_forward(&f);
-    opened(&f, "copy-1");
-    put_answered(&f, 1); /* sessions still wants the first */
-    if (f.hub.out == NULL)
-        until_asked(&f);
-    assert_int_equal(f.hub.first_n, 2);
-    assert_true(f.hub.gap);
-    put_answered(&f, 3);
-    assert_true(forward_is_drained(f.forward));
-    tear_down(&f);
+    forward_free(f->forward);
+    open_forward(f);
+    opened(f, "copy-1");
+    put_answered(f, 1); /* sessions still wants the first */
+    if (f->hub.out == NULL)
+        until_asked(f);
+    assert_int_equal(f->hub.first_n, 2);
+    assert_true(f->hub.gap);
+    put_answered(f, 3);
+    assert_true(forward_is_drained(f->forward));
 }
 
-static void an_answer_that_cannot_be_is_not_believed(void **unused)
+static void an_answer_that_cannot_be_is_not_believed(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    append(&f, "one");
-    opened(&f, "copy-1");
-    put_answered(&f, 99);
-    assert_false(forward_is_drained(f.forward));
-    until_asked(&f);
-    assert_int_equal(f.hub.first_n, 1);
-    tear_down(&f);
+    append(f, "one");
+    opened(f, "copy-1");
+    put_answered(f, 99);
+    assert_false(forward_is_drained(f->forward));
+    until_asked(f);
+    assert_int_equal(f->hub.first_n, 1);
 }
 
-static void deltas_go_only_where_a_stream_is_open(void **unused)
+static void deltas_go_only_where_a_stream_is_open(void **state)
 {
+    struct fixture *f = *state;
     Kndl__Event__V1__Delta piece = KNDL__EVENT__V1__DELTA__INIT, *list = &piece;
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
-    forward_deltas(f.forward, &list, 1, "", 5);
-    assert_int_equal(f.hub.posted, 0);
-    opened(&f, "copy-1");
-    forward_deltas(f.forward, &list, 1, "", 5);
-    append(&f, "one");
-    forward_wake(f.forward, 6);
-    forward_deltas(f.forward, NULL, 0, "turn-1", 5);
-    assert_int_equal(f.hub.posted, 2);
-    assert_string_equal(f.hub.ended_turn, "turn-1");
-    tear_down(&f);
+    forward_deltas(f->forward, &list, 1, "", 5);
+    assert_int_equal(f->hub.posted, 0);
+    opened(f, "copy-1");
+    forward_deltas(f->forward, &list, 1, "", 5);
+    append(f, "one");
+    forward_wake(f->forward, 6);
+    forward_deltas(f->forward, NULL, 0, "turn-1", 5);
+    assert_int_equal(f->hub.posted, 2);
+    assert_string_equal(f->hub.ended_turn, "turn-1");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_is_opened_and_then_batches_go_one_by_one),
-        cmocka_unit_test(what_sessions_has_already_is_not_sent_again),
-        cmocka_unit_test(a_batch_that_was_not_taken_goes_again_from_where_sessions_is),
-        cmocka_unit_test(a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped),
-        cmocka_unit_test(output_that_nobody_masks_waits_and_is_told_once),
-        cmocka_unit_test(output_with_a_value_that_cannot_be_read_waits_and_is_told_once),
-        cmocka_unit_test(where_there_is_no_output_nothing_waits),
-        cmocka_unit_test(what_is_forgotten_here_is_a_gap_that_is_said),
-        cmocka_unit_test(an_answer_that_cannot_be_is_not_believed),
-        cmocka_unit_test(deltas_go_only_where_a_stream_is_open),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_stream_is_opened_and_then_batches_go_one_by_one),
+        TEST(what_sessions_has_already_is_not_sent_again),
+        TEST(a_batch_that_was_not_taken_goes_again_from_where_sessions_is),
+        TEST(a_copy_that_is_gone_is_opened_anew_and_nothing_is_skipped),
+        TEST(output_that_nobody_masks_waits_and_is_told_once),
+        TEST(output_with_a_value_that_cannot_be_read_waits_and_is_told_once),
+        TEST(where_there_is_no_output_nothing_waits),
+        TEST(what_is_forgotten_here_is_a_gap_that_is_said),
+        TEST(an_answer_that_cannot_be_is_not_believed),
+        TEST(deltas_go_only_where_a_stream_is_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

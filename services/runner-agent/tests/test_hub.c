@@ -90,18 +90,25 @@ static void on_answer(void *data, const struct kndl_error *err, const ProtobufCM
     kndl_loop_stop(f->loop);
 }
 
-static void set_up(struct fixture *f)
+static int set_up(void **state)
 {
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
+
     *f = (struct fixture){.loop = kndl_loop_new()};
     f->hub = hub_new(f->loop, &f->bus, "runner-1");
+    return 0;
 }
 
-static void tear_down(struct fixture *f)
+static int tear_down(void **state)
 {
+    struct fixture *f = *state;
+
     for (int i = 0; i < f->bus.thread_count; i++)
         pthread_join(f->bus.threads[i], NULL);
     kndl_loop_free(f->loop);
     hub_free(f->hub);
+    return 0;
 }
 
 static struct hub_ask *ask(struct fixture *f, bool repeat)
@@ -117,85 +124,71 @@ static struct hub_ask *ask(struct fixture *f, bool repeat)
     return hub_ask(f->hub, &question, on_answer, f);
 }
 
-static void an_answer_comes_on_the_loop(void **unused)
+static void an_answer_comes_on_the_loop(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    ask(&f, false);
-    assert_int_equal(f.answers, 0);
-    kndl_loop_run(f.loop, NULL, NULL);
-    assert_int_equal(f.answers, 1);
-    assert_string_equal(f.token, "a token");
-    tear_down(&f);
+    ask(f, false);
+    assert_int_equal(f->answers, 0);
+    kndl_loop_run(f->loop, NULL, NULL);
+    assert_int_equal(f->answers, 1);
+    assert_string_equal(f->token, "a token");
 }
 
-static void it_is_asked_again_while_the_hub_is_away(void **unused)
+static void it_is_asked_again_while_the_hub_is_away(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    f.bus.codes[0] = KNDL_UNAVAILABLE;
-    f.bus.codes[1] = KNDL_DEADLINE_EXCEEDED;
-    ask(&f, true);
-    kndl_loop_run(f.loop, NULL, NULL);
-    assert_int_equal(f.bus.sent, 3);
-    assert_int_equal(f.answers, 1);
-    assert_int_equal(f.code, KNDL_OK);
-    tear_down(&f);
+    f->bus.codes[0] = KNDL_UNAVAILABLE;
+    f->bus.codes[1] = KNDL_DEADLINE_EXCEEDED;
+    ask(f, true);
+    kndl_loop_run(f->loop, NULL, NULL);
+    assert_int_equal(f->bus.sent, 3);
+    assert_int_equal(f->answers, 1);
+    assert_int_equal(f->code, KNDL_OK);
 }
 
-static void what_another_try_would_not_change_is_the_answer(void **unused)
+static void what_another_try_would_not_change_is_the_answer(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    f.bus.codes[0] = KNDL_ABORTED;
-    ask(&f, true);
-    kndl_loop_run(f.loop, NULL, NULL);
-    assert_int_equal(f.bus.sent, 1);
-    assert_int_equal(f.code, KNDL_ABORTED);
-    tear_down(&f);
+    f->bus.codes[0] = KNDL_ABORTED;
+    ask(f, true);
+    kndl_loop_run(f->loop, NULL, NULL);
+    assert_int_equal(f->bus.sent, 1);
+    assert_int_equal(f->code, KNDL_ABORTED);
 }
 
-static void without_repeating_a_failure_is_the_answer(void **unused)
+static void without_repeating_a_failure_is_the_answer(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    f.bus.refuses = true;
-    ask(&f, false);
-    assert_int_equal(f.answers, 0);
-    kndl_loop_run(f.loop, NULL, NULL);
-    assert_int_equal(f.code, KNDL_UNAVAILABLE);
-    tear_down(&f);
+    f->bus.refuses = true;
+    ask(f, false);
+    assert_int_equal(f->answers, 0);
+    kndl_loop_run(f->loop, NULL, NULL);
+    assert_int_equal(f->code, KNDL_UNAVAILABLE);
 }
 
-static void one_that_was_dropped_is_never_told(void **unused)
+static void one_that_was_dropped_is_never_told(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    (void)unused;
-    set_up(&f);
-    hub_drop(ask(&f, true));
-    ask(&f, false);
-    kndl_loop_run(f.loop, NULL, NULL);
-    assert_int_equal(f.answers, 1);
-    tear_down(&f);
+    hub_drop(ask(f, true));
+    ask(f, false);
+    kndl_loop_run(f->loop, NULL, NULL);
+    assert_int_equal(f->answers, 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_on_the_loop),
-        cmocka_unit_test(it_is_asked_again_while_the_hub_is_away),
-        cmocka_unit_test(what_another_try_would_not_change_is_the_answer),
-        cmocka_unit_test(without_repeating_a_failure_is_the_answer),
-        cmocka_unit_test(one_that_was_dropped_is_never_told),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(an_answer_comes_on_the_loop),
+        TEST(it_is_asked_again_while_the_hub_is_away),
+        TEST(what_another_try_would_not_change_is_the_answer),
+        TEST(without_repeating_a_failure_is_the_answer),
+        TEST(one_that_was_dropped_is_never_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,8 +116,10 @@ static int listen_somewhere(int *ret_port)
     return fd;
 }
 
-static void set_up(struct fixture *f)
+static int set_up(void **state)
 {
+    static struct fixture fixture;
+    struct fixture *f = *state = &fixture;
     struct relay_options options = {.session_id = "s",
                                     .on_hello = on_hello,
                                     .on_batch = on_batch,
@@ -138,13 +140,17 @@ static void set_up(struct fixture *f)
     kndl_hash(kndl_slice(f->token.data, f->token.size), hash);
     relay_set_token(f->relay, hash);
     relay_set_ready(f->relay, true);
+    return 0;
 }
 
-static void tear_down(struct fixture *f)
+static int tear_down(void **state)
 {
+    struct fixture *f = *state;
+
     relay_close(f->relay);
     kndl_loop_free(f->loop);
     kndl_secret_done(&f->token);
+    return 0;
 }
 
 static void stop_loop(void *data)
@@ -221,75 +227,64 @@ static const char hello[] = "{\"version\":1,\"epoch\":\"e\",\"claudeSessionId\":
                             "\"b6a82ae1-f659-4f1f-b7b1-a96d6c0819d4\",\"transcriptPath\":\"/x\"}";
 static const char batch[] = "{\"epoch\":\"e\",\"first\":5,\"events\":[{},{}]}";
 
-static void re_02_without_a_live_token_everything_is_401(void **unused)
+static void re_02_without_a_live_token_everything_is_401(void **state)
 {
+    struct fixture *f = *state;
     struct kndl_secret other = {0};
-    struct fixture f;
 
-    (void)unused;
-    set_up(&f);
     kndl_token_new(KNDL_TOKEN_SES, &other);
-    assert_int_equal(ask_with(&f, NULL), 401);
-    assert_int_equal(ask_with(&f, ""), 401);
-    assert_int_equal(ask_with(&f, (const char *)other.data), 401);
-    relay_set_ready(f.relay, false);
-    assert_int_equal(ask_with(&f, (const char *)other.data), 401);
+    assert_int_equal(ask_with(f, NULL), 401);
+    assert_int_equal(ask_with(f, ""), 401);
+    assert_int_equal(ask_with(f, (const char *)other.data), 401);
+    relay_set_ready(f->relay, false);
+    assert_int_equal(ask_with(f, (const char *)other.data), 401);
     kndl_secret_done(&other);
-    tear_down(&f);
 }
 
-static void re_02_without_a_mod_token_it_is_503_with_retry_after(void **unused)
+static void re_02_without_a_mod_token_it_is_503_with_retry_after(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
-    relay_set_ready(f.relay, false);
-    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 503);
+    relay_set_ready(f->relay, false);
+    assert_int_equal(ask(f, "POST", "/mod/hello", hello, &it), 503);
     assert_non_null(strcasestr(it.text, "retry-after: 1"));
-    assert_int_equal(f.hellos, 0);
-    relay_set_ready(f.relay, true);
-    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 200);
-    assert_int_equal(f.hellos, 1);
-    tear_down(&f);
+    assert_int_equal(f->hellos, 0);
+    relay_set_ready(f->relay, true);
+    assert_int_equal(ask(f, "POST", "/mod/hello", hello, &it), 200);
+    assert_int_equal(f->hellos, 1);
 }
 
-static void re_03_it_serves_the_mod_and_nothing_else(void **unused)
+static void re_03_it_serves_the_mod_and_nothing_else(void **state)
 {
+    struct fixture *f = *state;
     static const char *const paths[] = {
         "/",          "/mod",         "/mod/",  "/mod/hello/", "/v1/messages",
         "/gateway/x", "/mod/answers", "/health"};
-    struct fixture f;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        assert_int_equal(ask(&f, "GET", paths[i], "", &it), 404);
-    assert_int_equal(ask(&f, "GET", "/mod/hello", "", &it), 404);
-    assert_int_equal(ask(&f, "POST", "/mod/commands?after=0", "", &it), 404);
-    tear_down(&f);
+        assert_int_equal(ask(f, "GET", paths[i], "", &it), 404);
+    assert_int_equal(ask(f, "GET", "/mod/hello", "", &it), 404);
+    assert_int_equal(ask(f, "POST", "/mod/commands?after=0", "", &it), 404);
 }
 
-static void a_batch_is_answered_with_the_next_number(void **unused)
+static void a_batch_is_answered_with_the_next_number(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
-    assert_int_equal(ask(&f, "POST", "/mod/events", batch, &it), 200);
-    assert_int_equal(f.first, 5);
-    assert_int_equal(f.events, 2);
+    assert_int_equal(ask(f, "POST", "/mod/events", batch, &it), 200);
+    assert_int_equal(f->first, 5);
+    assert_int_equal(f->events, 2);
     assert_non_null(strstr(it.text, "{\"next\":7}"));
-    f.batch = REFUSE;
-    assert_int_equal(ask(&f, "POST", "/mod/events", batch, &it), 503);
-    tear_down(&f);
+    f->batch = REFUSE;
+    assert_int_equal(ask(f, "POST", "/mod/events", batch, &it), 503);
 }
 
-static void what_it_cannot_read_is_400(void **unused)
+static void what_it_cannot_read_is_400(void **state)
 {
+    struct fixture *f = *state;
     static const char *const bodies[] = {
         "",
         "{",
@@ -299,35 +294,28 @@ static void what_it_cannot_read_is_400(void **unused)
         "{\"epoch\":\"e\",\"first\":1,\"events\":{}}",
         "{\"epoch\":\"123456789012345678901234567890123\",\"first\":1,\"events\":[]}",
     };
-    struct fixture f;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-        assert_int_equal(ask(&f, "POST", "/mod/events", bodies[i], &it), 400);
-    assert_int_equal(ask(&f, "POST", "/mod/hello", "{\"version\":2}", &it), 400);
-    assert_int_equal(ask(&f, "POST", "/mod/hello",
+        assert_int_equal(ask(f, "POST", "/mod/events", bodies[i], &it), 400);
+    assert_int_equal(ask(f, "POST", "/mod/hello", "{\"version\":2}", &it), 400);
+    assert_int_equal(ask(f, "POST", "/mod/hello",
                          "{\"version\":1,\"epoch\":\"e\",\"claudeSessionId\":\"../../etc/passwd\"}",
                          &it),
                      400);
-    assert_int_equal(ask(&f, "GET", "/mod/commands", "", &it), 400);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=-1", "", &it), 400);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=1x", "", &it), 400);
-    assert_int_equal(f.events, 0);
-    tear_down(&f);
+    assert_int_equal(ask(f, "GET", "/mod/commands", "", &it), 400);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=-1", "", &it), 400);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=1x", "", &it), 400);
+    assert_int_equal(f->events, 0);
 }
 
-static void a_result_reaches_its_order(void **unused)
+static void a_result_reaches_its_order(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
-    assert_int_equal(ask(&f, "POST", "/mod/results", "{\"command\":7,\"started\":true}", &it), 200);
-    assert_int_equal(f.results, 1);
-    tear_down(&f);
+    assert_int_equal(ask(f, "POST", "/mod/results", "{\"command\":7,\"started\":true}", &it), 200);
+    assert_int_equal(f->results, 1);
 }
 
 static void offer_later(void *data)
@@ -347,19 +335,16 @@ static void *wake_when_asked(void *data)
     return NULL;
 }
 
-static void a_poll_waits_for_an_order(void **unused)
+static void a_poll_waits_for_an_order(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
     pthread_t thread;
 
-    (void)unused;
-    set_up(&f);
-    assert_int_equal(pthread_create(&thread, NULL, wake_when_asked, &f), 0);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
+    assert_int_equal(pthread_create(&thread, NULL, wake_when_asked, f), 0);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=0", "", &it), 200);
     assert_non_null(strstr(it.text, "{\"n\":7}"));
     pthread_join(thread, NULL);
-    tear_down(&f);
 }
 
 /* The clock is moved past a poll's end while it waits. */
@@ -371,61 +356,52 @@ static void move_clock(void *data)
     relay_wake(f->relay);
 }
 
-static void a_poll_ends_with_nothing_after_25_seconds(void **unused)
+static void a_poll_ends_with_nothing_after_25_seconds(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
     struct kndl_timer *timer;
 
-    (void)unused;
-    set_up(&f);
-    timer = kndl_timer_new(f.loop, move_clock, &f);
+    timer = kndl_timer_new(f->loop, move_clock, f);
     kndl_timer_start(timer, 1, 1);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 204);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=0", "", &it), 204);
     kndl_timer_free(timer);
     kndl_clock_shift(0);
-    tear_down(&f);
 }
 
-static void an_answer_comes_and_a_closed_question_is_410(void **unused)
+static void an_answer_comes_and_a_closed_question_is_410(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
-    f.answer = ANSWER_HERE;
-    assert_int_equal(ask(&f, "GET", "/mod/answers/toolu_1", "", &it), 200);
+    f->answer = ANSWER_HERE;
+    assert_int_equal(ask(f, "GET", "/mod/answers/toolu_1", "", &it), 200);
     assert_non_null(strstr(it.text, "{\"answers\":[\"Blue\"]}"));
-    f.answer = ANSWER_CLOSED;
-    assert_int_equal(ask(&f, "GET", "/mod/answers/toolu_1", "", &it), 410);
-    tear_down(&f);
+    f->answer = ANSWER_CLOSED;
+    assert_int_equal(ask(f, "GET", "/mod/answers/toolu_1", "", &it), 410);
 }
 
-static void a_batch_whose_client_went_away_or_relay_closed_is_let_go(void **unused)
+static void a_batch_whose_client_went_away_or_relay_closed_is_let_go(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
     struct ask it = {.method = "POST", .path = "/mod/events", .body = batch, .has_hung_up = true};
     pthread_t thread;
 
-    (void)unused;
-    set_up(&f);
-    f.batch = KEEP;
-    it.port = f.port;
-    it.token = (const char *)f.token.data;
-    it.loop = f.loop;
+    f->batch = KEEP;
+    it.port = f->port;
+    it.token = (const char *)f->token.data;
+    it.loop = f->loop;
     assert_int_equal(pthread_create(&thread, NULL, run_ask, &it), 0);
-    struct kndl_timer *timer = kndl_timer_new(f.loop, stop_loop, f.loop);
-    while (f.kept == NULL) {
+    struct kndl_timer *timer = kndl_timer_new(f->loop, stop_loop, f->loop);
+    while (f->kept == NULL) {
         kndl_timer_start(timer, 1, 0);
-        kndl_loop_run(f.loop, NULL, NULL);
+        kndl_loop_run(f->loop, NULL, NULL);
     }
     pthread_join(thread, NULL);
     kndl_timer_free(timer);
-    relay_close(f.relay);
-    f.relay = NULL;
-    relay_taken(f.kept, 7);
-    tear_down(&f);
+    relay_close(f->relay);
+    f->relay = NULL;
+    relay_taken(f->kept, 7);
 }
 
 /* Only says that it has a long body. */
@@ -446,69 +422,64 @@ static int announce(const struct fixture *f)
 }
 
 /* One Sandbox cannot fill the memory of the Runner, which is its neighbours' too. */
-static void the_bodies_of_one_sandbox_have_a_limit(void **unused)
+static void the_bodies_of_one_sandbox_have_a_limit(void **state)
 {
+    struct fixture *f = *state;
     enum { BODIES = RELAY_BODIES_BYTES_MAX / RELAY_BODY_BYTES_MAX };
     int held[BODIES];
-    struct fixture f;
     struct ask it;
 
-    (void)unused;
-    set_up(&f);
-    f.order = "{}";
+    f->order = "{}";
     for (size_t i = 0; i < BODIES; i++)
-        held[i] = announce(&f);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
-    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 503);
+        held[i] = announce(f);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=0", "", &it), 200);
+    assert_int_equal(ask(f, "POST", "/mod/hello", hello, &it), 503);
     for (size_t i = 0; i < BODIES; i++)
         close(held[i]);
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
-    assert_int_equal(ask(&f, "POST", "/mod/hello", hello, &it), 200);
-    tear_down(&f);
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=0", "", &it), 200);
+    assert_int_equal(ask(f, "POST", "/mod/hello", hello, &it), 200);
 }
 
 /* So that a Sandbox that floods its Runner slows nobody but itself. */
-static void a_flood_of_events_is_503_until_its_share_is_there_again(void **unused)
+static void a_flood_of_events_is_503_until_its_share_is_there_again(void **state)
 {
+    struct fixture *f = *state;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf body = {0};
-    struct fixture f;
     struct ask it;
     size_t taken = 0;
 
-    (void)unused;
-    set_up(&f);
-    f.order = "{}";
+    f->order = "{}";
     kndl_buf_append_text(&body, "{\"epoch\":\"e\",\"first\":1,\"events\":[{}");
     for (int i = 0; i < 499; i++)
         kndl_buf_append_text(&body, ",{}");
     kndl_buf_append_text(&body, "]}");
-    while (ask(&f, "POST", "/mod/events", kndl_buf_text(&body), &it) == 200)
+    while (ask(f, "POST", "/mod/events", kndl_buf_text(&body), &it) == 200)
         assert_true(++taken <= BUDGET_EVENTS_RESERVE / 500 + 100);
     assert_in_range(taken, BUDGET_EVENTS_RESERVE / 500, BUDGET_EVENTS_RESERVE / 500 + 100);
     assert_int_equal(it.status, 503);
     assert_non_null(strstr(it.text, "retry-after: "));
-    assert_int_equal(ask(&f, "GET", "/mod/commands?after=0", "", &it), 200);
-    while (ask(&f, "POST", "/mod/events", batch, &it) == 503)
+    assert_int_equal(ask(f, "GET", "/mod/commands?after=0", "", &it), 200);
+    while (ask(f, "POST", "/mod/events", batch, &it) == 503)
         ;
     assert_int_equal(it.status, 200);
-    tear_down(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flood_of_events_is_503_until_its_share_is_there_again),
-        cmocka_unit_test(the_bodies_of_one_sandbox_have_a_limit),
-        cmocka_unit_test(re_02_without_a_live_token_everything_is_401),
-        cmocka_unit_test(re_02_without_a_mod_token_it_is_503_with_retry_after),
-        cmocka_unit_test(re_03_it_serves_the_mod_and_nothing_else),
-        cmocka_unit_test(a_batch_is_answered_with_the_next_number),
-        cmocka_unit_test(what_it_cannot_read_is_400),
-        cmocka_unit_test(a_result_reaches_its_order),
-        cmocka_unit_test(a_poll_waits_for_an_order),
-        cmocka_unit_test(a_poll_ends_with_nothing_after_25_seconds),
-        cmocka_unit_test(an_answer_comes_and_a_closed_question_is_410),
-        cmocka_unit_test(a_batch_whose_client_went_away_or_relay_closed_is_let_go),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_flood_of_events_is_503_until_its_share_is_there_again),
+        TEST(the_bodies_of_one_sandbox_have_a_limit),
+        TEST(re_02_without_a_live_token_everything_is_401),
+        TEST(re_02_without_a_mod_token_it_is_503_with_retry_after),
+        TEST(re_03_it_serves_the_mod_and_nothing_else),
+        TEST(a_batch_is_answered_with_the_next_number),
+        TEST(what_it_cannot_read_is_400),
+        TEST(a_result_reaches_its_order),
+        TEST(a_poll_waits_for_an_order),
+        TEST(a_poll_ends_with_nothing_after_25_seconds),
+        TEST(an_answer_comes_and_a_closed_question_is_410),
+        TEST(a_batch_whose_client_went_away_or_relay_closed_is_let_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
