@@ -120,6 +120,11 @@ test('output that nobody can mask waits, says so, and comes once it can be maske
   const waiting = await sessions.reaches(session, 'STATE_ACTIVE', 'output_waits');
   assert.match(waiting.reason, /Nothing is lost\.$/);
 
+  // Meanwhile nothing is taken that would have to be masked first, which is said as people say it.
+  const refused = await kndl.cli(['prompt', session, 'say too-soon']);
+  assert.equal(refused.code, 5);
+  assert.match(refused.stderr, /what you wrote was not taken.*cannot mask it now.*usually back within seconds: try again/);
+
   await kndl.program('start', 'secrets');
   await kndl.program('start', 'redactor');
   await until('the Turn ended', async () =>

@@ -120,7 +120,7 @@ static void refuse(struct server *server, natsMsg *message, enum kndl_code code,
     char trace[KNDL_TOKEN_CHARS_MAX + 1];
     struct kndl_error err;
 
-    kndl_fail(&err, code, "%s %s", server->service->name, why);
+    kndl_fail(&err, code, "%s, a part of the Hub, %s", server->service->name, why);
     read_trace(message, trace);
     if (to != NULL)
         kndl_answer_send(server->bus, to, trace, NULL, &err);
@@ -175,10 +175,10 @@ void server_take(natsConnection *nats, natsSubscription *sub, natsMsg *message, 
     case LANE_TAKEN:
         return;
     case LANE_FULL:
-        refuse(server, message, KNDL_RESOURCE_EXHAUSTED, "is busy; try again");
+        refuse(server, message, KNDL_RESOURCE_EXHAUSTED, "is busy; try again in a moment");
         break;
     case LANE_NOT_READY:
-        refuse(server, message, KNDL_UNAVAILABLE, "is not ready; try again");
+        refuse(server, message, KNDL_UNAVAILABLE, "is just starting; try again in a moment");
         break;
     }
     kndl_message_done(message);

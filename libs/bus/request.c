@@ -27,6 +27,7 @@ struct pending {
     void *data;
     char trace[KNDL_TOKEN_CHARS_MAX + 1];
     char target[KNDL_TOKEN_CHARS_MAX + 1]; /* whom it was asked of, for messages */
+    bool is_command;                       /* a Runner's id, then */
 };
 
 static const char *actor_kind(const struct kndl_actor *actor)
@@ -125,7 +126,7 @@ static int make_message(struct kndl_bus *bus, const struct kndl_request *request
     else
         kndl_id_new(trace);
     if (!kndl_bus_is_connected(bus) || atomic_load(&bus->closing))
-        return kndl_fail(err, KNDL_UNAVAILABLE, "NATS is away");
+        return kndl_fail(err, KNDL_UNAVAILABLE, "NATS is away; " KNDL_BACK_SOON);
 
     natsStatus s = natsMsg_Create(&message, kndl_buf_text(&subject), reply,
                                   (const char *)request->data.data, (int)request->data.size);
@@ -256,15 +257,25 @@ void *kndl_requests_time(void *data)
     return NULL;
 }
 
+static void fail_away(const struct pending *pending, struct kndl_error *err)
+{
+    if (pending->is_command)
+        kndl_fail(err, KNDL_UNAVAILABLE, "the Runner %s is away and nothing reached it",
+                  pending->target);
+    else
+        kndl_fail(err, KNDL_UNAVAILABLE,
+                  "%s, a part of the Hub, is away and nothing reached it; " KNDL_BACK_SOON,
+                  pending->target);
+}
+
 /* What an answer's headers say, if it is a refusal. */
-static void read_error(natsMsg *message, const char *target, struct kndl_error *err)
+static void read_error(natsMsg *message, const struct pending *pending, struct kndl_error *err)
 {
     const char *code = kndl_message_header(message, KNDL_HEADER_CODE);
     const char *why = kndl_message_header(message, KNDL_HEADER_ERROR);
 
     if (natsMsg_IsNoResponders(message)) {
-        kndl_fail(err, KNDL_UNAVAILABLE, "%s is away and nothing reached it; try again in a moment",
-                  target);
+        fail_away(pending, err);
         return;
     }
     if (code == NULL)
@@ -285,7 +296,7 @@ void kndl_requests_take(natsConnection *nats, natsSubscription *sub, natsMsg *me
     if (pending != NULL) {
         const char *trace = kndl_message_header(message, KNDL_HEADER_TRACE);
         struct kndl_reply reply = {.trace = trace == NULL ? pending->trace : trace};
-        read_error(message, pending->target, &reply.err);
+        read_error(message, pending, &reply.err);
         if (reply.err.code == KNDL_OK)
             reply.data = kndl_message_data(message);
         end_pending(pending, &reply);
@@ -313,6 +324,7 @@ int kndl_bus_send(struct kndl_bus *bus, const struct kndl_request *request, kndl
     pending->fn = fn;
     pending->data = data;
     kndl_request_target(request, pending->target);
+    pending->is_command = kndl_family_of(request->service) == KNDL_FAMILY_COMMAND;
     add_pending(bus, pending);
 
     natsStatus s = natsConnection_PublishMsg(bus->nats, message);

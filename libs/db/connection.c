@@ -53,7 +53,7 @@ int connection_open(const char *url, const char *schema, PGconn **ret_connection
         kndl_log(KNDL_WARNING, "database connection failed",
                  KNDL_STR("cause", PQerrorMessage(connection)));
         PQfinish(connection);
-        return kndl_fail(err, KNDL_UNAVAILABLE, "the database cannot be reached");
+        return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub's database is away; " KNDL_BACK_SOON);
     }
     PQsetNoticeReceiver(connection, drop_notice, NULL);
     *ret_connection = connection;
@@ -96,7 +96,7 @@ int connection_fail(PGconn *connection, const PGresult *result, const char *what
              KNDL_STR("statement", what), KNDL_STR("sqlstate", state),
              KNDL_STR("cause", cause != NULL ? cause : PQerrorMessage(connection)));
     if (code == KNDL_UNAVAILABLE)
-        return kndl_fail(err, code, "the database cannot be reached");
+        return kndl_fail(err, code, "the Hub's database is away; " KNDL_BACK_SOON);
     return kndl_fail(err, KNDL_INTERNAL, "internal error");
 }
 
@@ -167,7 +167,7 @@ int connection_ready(struct kndl_db *db, struct kndl_error *err)
         return 0;
     connection_drop(db);
     if (db->in_transaction || now_ms < db->next_try_ms)
-        return kndl_fail(err, KNDL_UNAVAILABLE, "the database cannot be reached");
+        return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub's database is away; " KNDL_BACK_SOON);
 
     if (connection_open(db->url, db->schema, &db->connection, err) < 0) {
         db->next_try_ms = now_ms + RETRY_PAUSE_MS;

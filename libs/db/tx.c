@@ -27,7 +27,7 @@ int kndl_tx_commit(struct kndl_tx *tx, struct kndl_error *err)
     tx->db = NULL;
     db->in_transaction = false;
     if (db->connection == NULL)
-        return kndl_fail(err, KNDL_UNAVAILABLE, "the database cannot be reached");
+        return kndl_fail(err, KNDL_UNAVAILABLE, "the Hub's database is away; " KNDL_BACK_SOON);
 
     KNDL_CLEANUP(result_clear) PGresult *result = PQexec(db->connection, "COMMIT");
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {

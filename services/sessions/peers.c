@@ -7,6 +7,7 @@
 
 #include "kndl/bus.h"
 #include "kndl/clock.h"
+#include "kndl/log.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
@@ -178,6 +179,17 @@ static int ask_mask(struct kndl_bus *bus, struct kndl_call *call, const REDACTOR
     return KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, bus, call, req, ret_resp);
 }
 
+/* Of whoever wrote something. The cause is no matter of theirs; another error is. */
+static int fail_unmasked(struct kndl_call *call)
+{
+    if (call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED)
+        return -1;
+    kndl_log(KNDL_WARNING, "nothing can be masked", KNDL_STR("why", call->err.message));
+    return kndl_fail(&call->err, KNDL_UNAVAILABLE,
+                     "what you wrote was not taken, since the Hub cannot mask it now: redactor or "
+                     "secrets is away; " KNDL_BACK_SOON);
+}
+
 int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts)
 {
@@ -192,7 +204,7 @@ int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct maskin
     req.n_texts = count;
     limit(call);
     if (ask_mask(bus, call, &req, &resp) < 0)
-        return -1;
+        return fail_unmasked(call);
     if (resp->n_texts != count)
         return kndl_fail(&call->err, KNDL_INTERNAL, "redactor answered %zu of %zu texts",
                          resp->n_texts, count);
@@ -203,10 +215,13 @@ int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct maskin
 
 bool peers_redactor_answers(struct kndl_bus *bus, struct kndl_call *call)
 {
+    /* Nobody's texts: whoever is there refuses that. */
+    REDACTOR(MaskRequest) req = KNDL__REDACTOR__V1__MASK_REQUEST__INIT;
+    REDACTOR(MaskResponse) * resp;
     struct kndl_error kept = call->err;
 
-    /* Nobody's texts: whoever is there refuses that. */
-    (void)peers_mask(bus, call, &(struct masking){0}, NULL, 0, NULL);
+    limit(call);
+    (void)ask_mask(bus, call, &req, &resp);
     bool answers = call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED;
     call->err = kept;
     return answers;

@@ -155,7 +155,7 @@ static void a_runner_takes_its_commands(void **unused)
     assert_string_equal(err.message, "run 8 is not here");
     assert_int_equal(stop_run(sessions, "r2", 7, &err), -1);
     assert_int_equal(err.code, KNDL_UNAVAILABLE);
-    assert_string_equal(err.message, "r2 is away and nothing reached it; try again in a moment");
+    assert_string_equal(err.message, "the Runner r2 is away and nothing reached it");
     assert_int_equal(stop_run(sessions, "*", 7, &err), -1);
     assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
     kndl_bus_close(runner);
