@@ -6,7 +6,6 @@
 
 #include "kndl/clock.h"
 #include "pause.h"
-#include "transcript.h"
 
 #define V1(name) Kndl__Sessions__V1__##name
 #define EVENT(name) Kndl__Event__V1__##name
@@ -83,7 +82,8 @@ int follow_next(struct follow *follow, int wait_ms, const V1(ListEventsResponse)
     return 0;
 }
 
-int follow_write(struct follow *follow, bool goes_on, bool json, struct kndl_error *err)
+int follow_write(struct follow *follow, bool goes_on, enum transcript_form form,
+                 struct kndl_error *err)
 {
     const V1(ListEventsResponse) *page;
 
@@ -91,7 +91,7 @@ int follow_write(struct follow *follow, bool goes_on, bool json, struct kndl_err
         if (follow_next(follow, goes_on ? LONG_WAIT_MS : 0, &page, err) < 0)
             return -1;
         for (size_t i = 0; i < page->n_events; i++)
-            transcript_write(&follow->cli->screen, page->events[i], json);
+            transcript_write(&follow->cli->screen, page->events[i], form);
     } while (goes_on || page->has_more);
     return 0;
 }
@@ -192,7 +192,7 @@ static int look_at_queue(struct follow *follow, struct awaited *awaited, struct 
     return 0;
 }
 
-int follow_until_done(struct follow *follow, const char *prompt_id, bool json,
+int follow_until_done(struct follow *follow, const char *prompt_id, enum transcript_form form,
                       struct kndl_error *err)
 {
     struct awaited awaited = {.prompt_id = prompt_id};
@@ -202,7 +202,7 @@ int follow_until_done(struct follow *follow, const char *prompt_id, bool json,
         if (follow_next(follow, WAIT_MS, &page, err) < 0)
             return -1;
         for (size_t i = 0; i < page->n_events; i++) {
-            transcript_write(&follow->cli->screen, page->events[i], json);
+            transcript_write(&follow->cli->screen, page->events[i], form);
             if (look_at_event(page->events[i], &awaited, err) < 0)
                 return -1;
         }

@@ -10,12 +10,15 @@
 
 enum { ATTACH_COUNT = 50 };
 
-static const struct arg_option options[] = {
+static const struct arg_option log_options[] = {
     {"follow", 'f', NULL, "go on as it happens, until Ctrl-C"},
     {"tail", 'n', "COUNT", "only the last so many Events"},
+    TIMESTAMPS_OPTION,
     {"json", 0, NULL, "for programs: one kndl.event.v1.Event a line"},
     {NULL, 0, NULL, NULL},
 };
+
+static const struct arg_option attach_options[] = {TIMESTAMPS_OPTION, {NULL, 0, NULL, NULL}};
 
 /* Events are numbered without gaps: the last so many come after this one. */
 static int64_t before_last(const V1(Session) *session, int64_t count)
@@ -39,7 +42,9 @@ static int logs(struct cli *cli, const struct args *args, struct kndl_error *err
         after_seq = before_last(view->session, count);
     }
     follow_open(&follow, cli, session_id, after_seq);
-    int result = follow_write(&follow, args_has(args, "follow"), args_has(args, "json"), err);
+    int result =
+        follow_write(&follow, args_has(args, "follow"),
+                     transcript_form(args_has(args, "json"), args_has(args, "timestamps")), err);
     follow_close(&follow);
     return result;
 }
@@ -63,17 +68,18 @@ static int attach(struct cli *cli, const struct args *args, struct kndl_error *e
     screen_color(&cli->screen, SCREEN_PLAIN);
     fputc('\n', cli->screen.out);
     follow_open(&follow, cli, session_id, after_seq);
-    int result = follow_write(&follow, true, false, err);
+    int result =
+        follow_write(&follow, true, transcript_form(false, args_has(args, "timestamps")), err);
     follow_close(&follow);
     return result;
 }
 
 const struct verb verb_logs = {
     .name = "logs",
-    .usage = "SESSION [-f|--follow] [-n|--tail COUNT] [--json]",
+    .usage = "SESSION [-f|--follow] [-n|--tail COUNT] [-t|--timestamps] [--json]",
     .summary = "what was said and done in a Session",
-    .help = "All of it from the beginning, unless --tail says less.\n",
-    .options = options,
+    .help = "All of it from the beginning, unless --tail says less. " TIMES_HELP,
+    .options = log_options,
     .least = 1,
     .most = 1,
     .run = logs,
@@ -81,11 +87,11 @@ const struct verb verb_logs = {
 
 const struct verb verb_attach = {
     .name = "attach",
-    .usage = "SESSION",
+    .usage = "SESSION [-t|--timestamps]",
     .summary = "look on at a Session: how it is, its last 50 Events, and what comes",
     .help = "It goes on until Ctrl-C, which ends the view alone. To say something there: kndl "
-            "prompt,\nkndl answer, kndl stop.\n",
-    .options = no_options,
+            "prompt,\nkndl answer, kndl stop. " TIMES_HELP,
+    .options = attach_options,
     .least = 1,
     .most = 1,
     .run = attach,

@@ -61,7 +61,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 
     follow_open(&follow, cli, response->session->id, 0);
     int result = follow_until_done(&follow, response->prompt == NULL ? NULL : response->prompt->id,
-                                   json, err);
+                                   transcript_form(json, false), err);
     follow_close(&follow);
     return result;
 }

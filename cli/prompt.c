@@ -52,7 +52,8 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     }
 
     follow_open(&follow, cli, session_id, before->session->last_seq);
-    int result = follow_until_done(&follow, response->prompt->id, json, err);
+    int result =
+        follow_until_done(&follow, response->prompt->id, transcript_form(json, false), err);
     follow_close(&follow);
     return result;
 }

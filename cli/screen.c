@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kndl/env.h"
@@ -102,6 +103,34 @@ void screen_line(const struct screen *screen, const char *text, int used)
         put(screen, *text == '\t' ? " " : text, *text == '\t' ? 1 : size, is_safe);
         text += size;
     }
+}
+
+static struct tm local_time(int64_t at_ms)
+{
+    struct tm tm;
+
+    localtime_r(&(time_t){(time_t)(at_ms / 1000)}, &tm);
+    return tm;
+}
+
+void screen_time(const struct screen *screen, int64_t at_ms, int64_t now_ms)
+{
+    struct tm at = local_time(at_ms), now = local_time(now_ms);
+    bool is_today = at.tm_year == now.tm_year && at.tm_yday == now.tm_yday;
+    char text[32];
+
+    strftime(text, sizeof text, is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &at);
+    fputs(text, screen->out);
+}
+
+void screen_stamp(const struct screen *screen, int64_t at_ms)
+{
+    struct tm at = local_time(at_ms);
+    char text[32], zone[8];
+
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &at);
+    strftime(zone, sizeof zone, "%z", &at);
+    fprintf(screen->out, "%s%.3s:%s", text, zone, zone + 3);
 }
 
 void screen_ago(const struct screen *screen, int64_t at_ms, int64_t now_ms)

@@ -38,5 +38,11 @@ void screen_text(const struct screen *screen, const char *indent, const char *te
  * line break. */
 void screen_line(const struct screen *screen, const char *text, int used);
 
+/* "14:02" of this day, "2026-11-30 14:02" of another, in local time. */
+void screen_time(const struct screen *screen, int64_t at_ms, int64_t now_ms);
+
+/* "2026-11-30T14:02:11+01:00": all of it, for logs. */
+void screen_stamp(const struct screen *screen, int64_t at_ms);
+
 /* "3 s ago", "5 h ago": how long before now. */
 void screen_ago(const struct screen *screen, int64_t at_ms, int64_t now_ms);

@@ -111,7 +111,7 @@ static void write_question(const struct screen *screen, const V1(OpenQuestion) *
 
     if (open->question == NULL)
         return;
-    transcript_write(screen, &event, false);
+    transcript_write(screen, &event, TRANSCRIPT_TEXT);
     if (open->answered)
         fputs("  (an answer is on its way)\n", screen->out);
 }

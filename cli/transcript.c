@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kndl/clock.h"
 #include "kndl/json.h"
 #include "verb.h"
 
@@ -116,10 +117,19 @@ static void write_text(const struct screen *screen, const char *indent, const V1
         write_dim(screen, "(cut off here: Claude had not finished)\n");
 }
 
-static void write_prompt(const struct screen *screen, const char *indent, const V1(Prompt) *prompt)
+/* at_ms 0: it is not to be said. */
+static void write_prompt(const struct screen *screen, const char *indent, const V1(Prompt) *prompt,
+                         int64_t at_ms)
 {
+    fputs(indent, screen->out);
+    if (at_ms > 0) {
+        screen_color(screen, SCREEN_DIM);
+        screen_time(screen, at_ms, kndl_clock_wall_ms());
+        screen_color(screen, SCREEN_PLAIN);
+        fputc(' ', screen->out);
+    }
     screen_color(screen, SCREEN_BOLD);
-    fprintf(screen->out, "%s> ", indent);
+    fputs("> ", screen->out);
     screen_color(screen, SCREEN_PLAIN);
     screen_text(screen, "", prompt->text);
     write_cut(screen, prompt->text, prompt->full_bytes);
@@ -211,7 +221,16 @@ static void write_answer(const struct screen *screen, const V1(Answer) *answer)
     fputc('\n', screen->out);
 }
 
-static void write_turn_ended(const struct screen *screen, const V1(TurnEnded) *ended)
+/* " at 14:02"; at_ms 0: it is not to be said. */
+static void write_when(const struct screen *screen, int64_t at_ms)
+{
+    if (at_ms == 0)
+        return;
+    fputs(" at ", screen->out);
+    screen_time(screen, at_ms, kndl_clock_wall_ms());
+}
+
+static void write_turn_ended(const struct screen *screen, const V1(TurnEnded) *ended, int64_t at_ms)
 {
     bool is_good = ended->reason == KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
     const char *how = "ended";
@@ -237,6 +256,7 @@ static void write_turn_ended(const struct screen *screen, const V1(TurnEnded) *e
     }
     screen_color(screen, is_good ? SCREEN_DIM : SCREEN_RED);
     fprintf(screen->out, "-- %s", how);
+    write_when(screen, at_ms);
     if (ended->error[0] != '\0') {
         fputs(": ", screen->out);
         screen_line(screen, ended->error, 12);
@@ -277,12 +297,13 @@ static void write_subagent_ended(const struct screen *screen, const V1(SubagentE
     screen_color(screen, SCREEN_PLAIN);
 }
 
-static void write_state(const struct screen *screen, const V1(StateChanged) *changed)
+static void write_state(const struct screen *screen, const V1(StateChanged) *changed, int64_t at_ms)
 {
     bool is_bad = changed->state == KNDL__EVENT__V1__STATE__STATE_FAILED;
 
     screen_color(screen, is_bad ? SCREEN_RED : SCREEN_DIM);
     fprintf(screen->out, "-- %s", transcript_state(changed->state));
+    write_when(screen, at_ms);
     if (changed->reason[0] != '\0') {
         fputs(": ", screen->out);
         screen_text(screen, "", changed->reason);
@@ -325,14 +346,14 @@ static void write_thinking(const struct screen *screen, const char *indent,
                    thinking->full_bytes);
 }
 
-static void write_kind(const struct screen *screen, const V1(Event) *event)
+static void write_kind(const struct screen *screen, const V1(Event) *event, int64_t at_ms)
 {
     /* What a Subagent does stands a little to the right. */
     const char *indent = event->subagent_id[0] != '\0' ? "  | " : "";
 
     switch (event->kind_case) {
     case KNDL__EVENT__V1__EVENT__KIND_PROMPT:
-        write_prompt(screen, indent, event->prompt);
+        write_prompt(screen, indent, event->prompt, at_ms);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_TEXT:
         write_text(screen, indent, event->text);
@@ -355,7 +376,7 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
     case KNDL__EVENT__V1__EVENT__KIND_TURN_STARTED:
         return;
     case KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED:
-        write_turn_ended(screen, event->turn_ended);
+        write_turn_ended(screen, event->turn_ended, at_ms);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_SUBAGENT_STARTED:
         write_dim_line(screen, "", "  subagent: ", event->subagent_started->description, 0);
@@ -364,7 +385,7 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
         write_subagent_ended(screen, event->subagent_ended);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_STATE_CHANGED:
-        write_state(screen, event->state_changed);
+        write_state(screen, event->state_changed, at_ms);
         return;
     case KNDL__EVENT__V1__EVENT__KIND_NOTE:
         write_note(screen, event->note);
@@ -379,11 +400,35 @@ static void write_kind(const struct screen *screen, const V1(Event) *event)
     }
 }
 
-void transcript_write(const struct screen *screen, const V1(Event) *event, bool json)
+enum transcript_form transcript_form(bool json, bool timestamps)
 {
-    if (json)
+    return json ? TRANSCRIPT_JSON : timestamps ? TRANSCRIPT_STAMPED : TRANSCRIPT_TEXT;
+}
+
+static void write_stamped(const struct screen *screen, const V1(Event) *event)
+{
+    if (event->kind_case == KNDL__EVENT__V1__EVENT__KIND_TURN_STARTED)
+        return; /* nothing is written of it */
+    screen_color(screen, SCREEN_DIM);
+    screen_stamp(screen, event->at_ms);
+    screen_color(screen, SCREEN_PLAIN);
+    fputs("  ", screen->out);
+    write_kind(screen, event, 0);
+}
+
+void transcript_write(const struct screen *screen, const V1(Event) *event,
+                      enum transcript_form form)
+{
+    switch (form) {
+    case TRANSCRIPT_TEXT:
+        write_kind(screen, event, event->at_ms);
+        break;
+    case TRANSCRIPT_STAMPED:
+        write_stamped(screen, event);
+        break;
+    case TRANSCRIPT_JSON:
         print_json(screen, &event->base);
-    else
-        write_kind(screen, event);
+        break;
+    }
     fflush(screen->out);
 }

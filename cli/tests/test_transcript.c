@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kndl/testing.h"
 
@@ -38,7 +39,7 @@ static void assert_written(const char *wanted)
         V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;                                            \
         event.kind_case = KNDL__EVENT__V1__EVENT__KIND_##KIND;                                     \
         event.member = (message);                                                                  \
-        transcript_write(&screen, &event, false);                                                  \
+        transcript_write(&screen, &event, TRANSCRIPT_TEXT);                                                  \
     } while (0)
 
 static V1(Event) tool_call(V1(ToolCall) *call, const char *name, const char *input)
@@ -59,12 +60,12 @@ static void a_tool_call_is_one_line(void **state)
     V1(Event) event = tool_call(&call, "Bash", "{\"command\":\"make\\ntest\",\"timeout\":5}");
 
     (void)state;
-    transcript_write(&screen, &event, false);
+    transcript_write(&screen, &event, TRANSCRIPT_TEXT);
     event = tool_call(&call, "Other", "{\"a\":1}");
-    transcript_write(&screen, &event, false);
+    transcript_write(&screen, &event, TRANSCRIPT_TEXT);
     event = tool_call(&call, "Broken", "{oops");
     event.subagent_id = (char *)"s";
-    transcript_write(&screen, &event, false);
+    transcript_write(&screen, &event, TRANSCRIPT_TEXT);
     assert_written("Bash  make\nOther  {\"a\":1}\n  | Broken  {oops\n");
 }
 
@@ -76,7 +77,7 @@ static void a_long_line_is_cut(void **state)
         "{\"file_path\":\"/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}");
 
     (void)state;
-    transcript_write(&screen, &event, false);
+    transcript_write(&screen, &event, TRANSCRIPT_TEXT);
     fflush(screen.out);
     assert_non_null(strstr(text, "…\n"));
     assert_true(size < 70);
@@ -156,7 +157,7 @@ static void json_is_protobufs_form_on_one_line(void **state)
     event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
     event.text = &block;
     block.text = (char *)"a\nb";
-    transcript_write(&screen, &event, true);
+    transcript_write(&screen, &event, TRANSCRIPT_JSON);
     assert_written("{\"seq\":\"7\",\"text\":{\"text\":\"a\\nb\"}}\n");
 }
 
@@ -220,6 +221,63 @@ static void what_was_cut_off_says_so(void **state)
                    "thinking, cut off: hm\n");
 }
 
+/* A prompt, how its Turn ended, and that the Session sleeps: half past midnight, two hours east. */
+static void write_three(enum transcript_form form)
+{
+    V1(Prompt) prompt = KNDL__EVENT__V1__PROMPT__INIT;
+    V1(TurnStarted) started = KNDL__EVENT__V1__TURN_STARTED__INIT;
+    V1(TurnEnded) ended = KNDL__EVENT__V1__TURN_ENDED__INIT;
+    V1(StateChanged) changed = KNDL__EVENT__V1__STATE_CHANGED__INIT;
+    V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;
+
+    event.at_ms = INT64_C(1700000000000);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_PROMPT;
+    event.prompt = &prompt;
+    prompt.text = (char *)"hello";
+    transcript_write(&screen, &event, form);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_STARTED;
+    event.turn_started = &started;
+    transcript_write(&screen, &event, form);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TURN_ENDED;
+    event.turn_ended = &ended;
+    ended.reason = KNDL__EVENT__V1__TURN_ENDED__REASON__REASON_ANSWER;
+    transcript_write(&screen, &event, form);
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_STATE_CHANGED;
+    event.state_changed = &changed;
+    changed.state = KNDL__EVENT__V1__STATE__STATE_ASLEEP;
+    changed.reason = (char *)"Its Creator put it to sleep.";
+    transcript_write(&screen, &event, form);
+}
+
+static void prompts_states_and_ends_say_when(void **state)
+{
+    (void)state;
+    write_three(TRANSCRIPT_TEXT);
+    assert_written("2023-11-15 00:13 > hello\n"
+                   "-- done at 2023-11-15 00:13\n"
+                   "-- Asleep at 2023-11-15 00:13: Its Creator put it to sleep.\n");
+}
+
+static void with_timestamps_each_event_says_when(void **state)
+{
+    (void)state;
+    write_three(TRANSCRIPT_STAMPED);
+    assert_written("2023-11-15T00:13:20+02:00  > hello\n"
+                   "2023-11-15T00:13:20+02:00  -- done\n"
+                   "2023-11-15T00:13:20+02:00  -- Asleep: Its Creator put it to sleep.\n");
+}
+
+static void of_today_the_hour_is_enough(void **state)
+{
+    const int64_t at_ms = INT64_C(1700000000000);
+
+    (void)state;
+    screen_time(&screen, at_ms, at_ms + 3600 * 1000);
+    fputc('|', screen.out);
+    screen_time(&screen, at_ms - 3600 * 1000, at_ms); /* before midnight */
+    assert_written("00:13|2023-11-14 23:13");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +285,9 @@ int main(void)
         TEST(a_text_that_was_cut_says_how_much_more_there_was),
         TEST(what_is_shown_in_a_line_says_how_long_all_of_it_was),
         TEST(what_was_cut_off_says_so),
+        TEST(prompts_states_and_ends_say_when),
+        TEST(with_timestamps_each_event_says_when),
+        TEST(of_today_the_hour_is_enough),
         TEST(a_tool_call_is_one_line),
         TEST(a_long_line_is_cut),
         TEST(a_result_shows_its_first_line_and_how_many_more),
@@ -236,5 +297,7 @@ int main(void)
         TEST(json_is_protobufs_form_on_one_line),
     };
 
+    setenv("TZ", "EAST-2", 1);
+    tzset();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
