@@ -4,6 +4,7 @@
 #include "dotenv.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct reader {
@@ -53,7 +54,7 @@ static int read_quoted(struct reader *reader, char quote, char **ret_end)
         if (quote == '"' && *reader->at == '\\' && strchr("ntr\"\\$`", reader->at[1]) != NULL &&
             reader->at[1] != '\0')
             *to++ = unescaped(*++reader->at);
-        else
+        else if (*reader->at != '\r' || reader->at[1] != '\n')
             *to++ = *reader->at;
     }
     reader->at++;
@@ -109,6 +110,15 @@ static int read_entry(struct reader *reader, struct dotenv_entry *ret_entry)
     return 0;
 }
 
+/* Is the last one's name there before it? */
+static bool is_known(const struct dotenv_entry *entries, size_t last)
+{
+    for (size_t i = 0; i < last; i++)
+        if (strcmp(entries[i].name, entries[last].name) == 0)
+            return true;
+    return false;
+}
+
 int dotenv_parse(char *text, struct dotenv_entry *entries, size_t most, size_t *ret_count,
                  struct kndl_error *err)
 {
@@ -131,6 +141,10 @@ int dotenv_parse(char *text, struct dotenv_entry *entries, size_t most, size_t *
                              most);
         if (read_entry(&reader, &entries[count]) < 0)
             return kndl_fail(err, KNDL_INVALID_ARGUMENT, "line %zu is not NAME=value", before.line);
+        if (is_known(entries, count))
+            return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                             "line %zu sets %.100s again: leave one of them out", before.line,
+                             entries[count].name);
         count++;
     }
     *ret_count = count;

@@ -13,6 +13,8 @@
 
 #include "kndl/mem.h"
 
+enum { PASTE_MS = 100 }; /* in which more of what was pasted has come */
+
 static size_t read_all(uint8_t *data, size_t most)
 {
     size_t size = 0;
@@ -26,13 +28,13 @@ static size_t read_all(uint8_t *data, size_t most)
     return size;
 }
 
-/* Up to the end of a line; -1 if a signal waits on `signals`. */
-static ssize_t read_line(int signals, uint8_t *data, size_t most)
+/* Up to the end of a line, or of all of them; -1 if a signal waits on `signals`. */
+static ssize_t read_typed(int signals, enum secret_shape shape, uint8_t *data, size_t most)
 {
     struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
     size_t size = 0;
 
-    while (size < most && memchr(data, '\n', size) == NULL) {
+    while (size < most && (shape == SECRET_LINES || memchr(data, '\n', size) == NULL)) {
         if (poll(fds, 2, -1) < 0 || fds[1].revents != 0)
             return -1;
         ssize_t got = read(STDIN_FILENO, data + size, most - size);
@@ -43,9 +45,17 @@ static ssize_t read_line(int signals, uint8_t *data, size_t most)
     return (ssize_t)size;
 }
 
+/* Several lines were pasted where one is asked for: the rest of it must not pass as typed. */
+static bool has_more_lines(void)
+{
+    struct pollfd fd = {STDIN_FILENO, POLLIN, 0};
+
+    return poll(&fd, 1, PASTE_MS) > 0;
+}
+
 /* Whoever is ended meanwhile (Ctrl-C) leaves a terminal that shows again what is typed. */
-static int ask(const char *prompt, const struct termios *shown, uint8_t *data, size_t most,
-               size_t *ret_size, struct kndl_error *err)
+static int ask(const char *prompt, enum secret_shape shape, const struct termios *shown,
+               uint8_t *data, size_t most, size_t *ret_size, struct kndl_error *err)
 {
     struct termios hidden = *shown;
     sigset_t enders, before;
@@ -61,18 +71,44 @@ static int ask(const char *prompt, const struct termios *shown, uint8_t *data, s
     hidden.c_lflag &= (tcflag_t)~ECHO;
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
     fprintf(stderr, "%s: ", prompt);
-    ssize_t size = read_line(signals, data, most);
+    ssize_t size = read_typed(signals, shape, data, most);
+    bool has_more = shape == SECRET_LINE && size > 0 && has_more_lines();
     tcsetattr(STDIN_FILENO, TCSAFLUSH, shown);
     fputc('\n', stderr);
     sigprocmask(SIG_SETMASK, &before, NULL); /* what waited ends us here */
     if (size < 0)
         return kndl_fail(err, KNDL_CANCELLED, "it was interrupted");
+    if (has_more)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "one line is asked for there and several came, so that nothing was taken; "
+                         "give several lines from a file: < FILE");
     *ret_size = (size_t)size;
     return 0;
 }
 
-int secret_input_read(const char *prompt, size_t most, struct kndl_secret *ret_text,
-                      struct kndl_error *err)
+/* Without the line break at its end, of whichever system. */
+static void trim_end(struct kndl_secret *text)
+{
+    if (text->size > 0 && text->data[text->size - 1] == '\n')
+        text->size--;
+    if (text->size > 0 && text->data[text->size - 1] == '\r')
+        text->size--;
+}
+
+static int check_text(const struct kndl_secret *text, size_t most, struct kndl_error *err)
+{
+    if (text->size > most)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "standard input holds more than the %zu bytes that are the most", most);
+    if (memchr(text->data, '\0', text->size) != NULL)
+        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
+                         "standard input holds a NUL byte, and is no text; encode it first, as "
+                         "base64 does");
+    return 0;
+}
+
+int secret_input_read(const char *prompt, enum secret_shape shape, size_t most,
+                      struct kndl_secret *ret_text, struct kndl_error *err)
 {
     struct kndl_secret text;
     struct termios shown;
@@ -80,16 +116,14 @@ int secret_input_read(const char *prompt, size_t most, struct kndl_secret *ret_t
     kndl_secret_new(&text, most + 2);
     if (tcgetattr(STDIN_FILENO, &shown) < 0) {
         text.size = read_all(text.data, most + 2);
-    } else if (ask(prompt, &shown, text.data, most + 2, &text.size, err) < 0) {
+    } else if (ask(prompt, shape, &shown, text.data, most + 2, &text.size, err) < 0) {
         kndl_secret_done(&text);
         return -1;
     }
-    if (text.size > 0 && text.data[text.size - 1] == '\n')
-        text.size--;
-    if (text.size > most || memchr(text.data, '\0', text.size) != NULL) {
+    trim_end(&text);
+    if (check_text(&text, most, err) < 0) {
         kndl_secret_done(&text);
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "standard input must hold at most %zu bytes of text", most);
+        return -1;
     }
     text.data[text.size] = '\0';
     *ret_text = text;

@@ -56,8 +56,8 @@ static int set(struct cli *cli, struct kndl_error *err)
     V1(SetSetupTokenResponse) *response;
     struct kndl_slice token;
 
-    if (secret_input_read("Setup token (claude setup-token prints it)", TOKEN_BYTES_MAX, &text,
-                          err) < 0)
+    if (secret_input_read("Setup token (claude setup-token prints it)", SECRET_LINE,
+                          TOKEN_BYTES_MAX, &text, err) < 0)
         return -1;
     if (text.size == 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
@@ -73,6 +73,8 @@ static int set(struct cli *cli, struct kndl_error *err)
         return -1;
     if (response->setup_token != NULL)
         write_token(&cli->screen, response->setup_token);
+    fputs("Sessions that ran on an older one go to sleep; a prompt or kndl wake wakes them.\n",
+          stderr);
     return 0;
 }
 
@@ -101,8 +103,11 @@ static int remove_token(struct cli *cli, struct kndl_error *err)
 
     if (confirm(cli, PURPOSE, err) < 0)
         return -1;
-    return CLIENT_CHANGE(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
-                         &request, &response, err);
+    if (CLIENT_CHANGE(V1, RemoveSetupToken, kndl__secrets__v1__secrets_service__descriptor, cli,
+                      &request, &response, err) < 0)
+        return -1;
+    fputs("It is removed; your awake Sessions go to sleep.\n", stderr);
+    return 0;
 }
 
 static int run(struct cli *cli, const struct args *args, struct kndl_error *err)

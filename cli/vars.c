@@ -7,79 +7,19 @@
 #include <string.h>
 
 #include "dotenv.h"
-#include "kndl/clock.h"
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
-#include "masked.h"
 #include "redaction_test.h"
 #include "secret_input.h"
+#include "variable_view.h"
 #include "verb.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
+#define ACCESS(name) Kndl__RepoAccess__V1__##name
 #define SERVICE kndl__secrets__v1__secrets_service__descriptor
 
 enum { VALUE_BYTES_MAX = 16 * 1024, FILE_BYTES_MAX = 128 * 1024, VARIABLES_MAX = 50 };
-
-/* --------------------------------------------------------------------------------- showing */
-
-static void write_flag(const struct screen *screen, bool is_set, const char *text)
-{
-    if (is_set)
-        fprintf(screen->out, "  %s", text);
-}
-
-static void write_variable(struct cli *cli, const V1(Variable) *variable, bool json)
-{
-    const struct screen *screen = &cli->screen;
-
-    if (json) {
-        print_json(screen, &variable->base);
-        return;
-    }
-    screen_line(screen, variable->name, 20);
-    if (!variable->sensitive) {
-        fputc('=', screen->out);
-        screen_line(screen, variable->value, (int)strlen(variable->name) + 30);
-    }
-    screen_color(screen, SCREEN_DIM);
-    write_flag(screen, variable->sensitive, "Sensitive");
-    write_flag(screen, variable->at_build, "at build");
-    write_flag(screen, variable->shared_id[0] != '\0', "Shared");
-    write_flag(screen, variable->overridden, "overridden by the Repo's own");
-    write_flag(screen, variable->unreadable, "cannot be read any more: set it again or remove it");
-    fputs("  ", screen->out);
-    screen_ago(screen, variable->changed_at_ms, kndl_clock_wall_ms());
-    if (variable->masked != NULL) {
-        fputs("  ", screen->out);
-        masked_write(screen, variable->masked);
-    }
-    screen_color(screen, SCREEN_PLAIN);
-    fputc('\n', screen->out);
-}
-
-/* In JSON a line of its own, as the list's field. */
-static void write_git_tokens(const struct screen *screen, V1(Masked) *masked, bool json)
-{
-    V1(ListVariablesResponse) alone = KNDL__SECRETS__V1__LIST_VARIABLES_RESPONSE__INIT;
-
-    alone.git_tokens = masked;
-    if (json) {
-        print_json(screen, &alone.base);
-        return;
-    }
-    screen_color(screen, SCREEN_DIM);
-    fputs("git tokens of its Sandboxes: ", screen->out);
-    masked_write(screen, masked);
-    screen_color(screen, SCREEN_PLAIN);
-    fputc('\n', screen->out);
-}
-
-static void write_warnings(V1(VariableWarning) *const *warnings, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fprintf(stderr, "kndl: %s: %s\n", warnings[i]->name, warnings[i]->text);
-}
 
 /* ------------------------------------------------------------------------------ of a Repo */
 
@@ -101,11 +41,11 @@ static int show(struct cli *cli, const char *repo, bool json, struct kndl_error 
     if (list(cli, repo, &response, err) < 0)
         return -1;
     for (size_t i = 0; i < response->n_variables; i++)
-        write_variable(cli, response->variables[i], json);
+        variable_view(&cli->screen, response->variables[i], json);
     if (response->n_variables == 0 && !json)
         fprintf(stderr, "%s has no Variables.\n", response->repo_name);
     if (response->git_tokens != NULL && response->git_tokens->count > 0)
-        write_git_tokens(&cli->screen, response->git_tokens, json);
+        variable_view_git_tokens(&cli->screen, response->git_tokens, json);
     return 0;
 }
 
@@ -119,7 +59,35 @@ static int find_repo(struct cli *cli, const char *repo, int64_t *ret_id, struct 
     return 0;
 }
 
-static int send_variables(struct cli *cli, const char *repo, const struct dotenv_entry *entries,
+/* To people, behind what a change answered. */
+static void say(const struct args *args, const char *text)
+{
+    if (!args_has(args, "json"))
+        fprintf(stderr, "%s.\n", text);
+}
+
+#define GONE "Sessions start without it from here on; those that run keep it until they sleep"
+
+static void say_set(const struct args *args)
+{
+    say(args, "It applies to each Session at its next start or wake");
+    if (args_has(args, "build"))
+        say(args,
+            "It is kept as available at build; there are no Builds yet, so nothing uses that");
+}
+
+static int read_value(const char *name, const struct args *args, struct kndl_secret *ret_value,
+                      struct kndl_error *err)
+{
+    char prompt[128];
+
+    (void)snprintf(prompt, sizeof prompt, "Value of %.60s, %s", name,
+                   args_has(args, "sensitive") ? "Sensitive"
+                                               : "not Sensitive (--sensitive: it is)");
+    return secret_input_read(prompt, SECRET_LINE, VALUE_BYTES_MAX, ret_value, err);
+}
+
+static int send_variables(struct cli *cli, int64_t repo_id, const struct dotenv_entry *entries,
                           size_t count, const struct args *args, struct kndl_error *err)
 {
     V1(SetVariablesRequest) request = KNDL__SECRETS__V1__SET_VARIABLES_REQUEST__INIT;
@@ -137,12 +105,13 @@ static int send_variables(struct cli *cli, const char *repo, const struct dotenv
     }
     request.variables = list_of;
     request.n_variables = count;
-    if (find_repo(cli, repo, &request.repo_id, err) < 0 ||
-        CLIENT_CHANGE(V1, SetVariables, SERVICE, cli, &request, &response, err) < 0)
+    request.repo_id = repo_id;
+    if (CLIENT_CHANGE(V1, SetVariables, SERVICE, cli, &request, &response, err) < 0)
         return -1;
-    write_warnings(response->warnings, response->n_warnings);
     for (size_t i = 0; i < response->n_variables; i++)
-        write_variable(cli, response->variables[i], args_has(args, "json"));
+        variable_view(&cli->screen, response->variables[i], args_has(args, "json"));
+    variable_view_warnings(response->warnings, response->n_warnings);
+    say_set(args);
     return 0;
 }
 
@@ -151,10 +120,12 @@ static int set(struct cli *cli, const char *repo, const char *name, const struct
 {
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
 
-    if (secret_input_read("Value", VALUE_BYTES_MAX, &value, err) < 0)
+    int64_t repo_id;
+
+    if (find_repo(cli, repo, &repo_id, err) < 0 || read_value(name, args, &value, err) < 0)
         return -1;
     const struct dotenv_entry entry = {name, (const char *)value.data};
-    return send_variables(cli, repo, &entry, 1, args, err);
+    return send_variables(cli, repo_id, &entry, 1, args, err);
 }
 
 static int import(struct cli *cli, const char *repo, const struct args *args,
@@ -162,18 +133,21 @@ static int import(struct cli *cli, const char *repo, const struct args *args,
 {
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret text = {0};
     struct dotenv_entry entries[VARIABLES_MAX];
+    int64_t repo_id;
     size_t count;
 
-    if (secret_input_read("NAME=value", FILE_BYTES_MAX, &text, err) < 0 ||
+    if (find_repo(cli, repo, &repo_id, err) < 0 ||
+        secret_input_read("Lines NAME=value, then Ctrl-D", SECRET_LINES, FILE_BYTES_MAX, &text,
+                          err) < 0 ||
         dotenv_parse((char *)text.data, entries, VARIABLES_MAX, &count, err) < 0)
         return -1;
     if (count == 0)
         return kndl_fail(err, KNDL_INVALID_ARGUMENT, "there is no line NAME=value");
-    return send_variables(cli, repo, entries, count, args, err);
+    return send_variables(cli, repo_id, entries, count, args, err);
 }
 
 static int remove_variable(struct cli *cli, const char *repo, const char *name,
-                           struct kndl_error *err)
+                           const struct args *args, struct kndl_error *err)
 {
     V1(RemoveVariableRequest) request = KNDL__SECRETS__V1__REMOVE_VARIABLE_REQUEST__INIT;
     V1(RemoveVariableResponse) *response;
@@ -185,6 +159,7 @@ static int remove_variable(struct cli *cli, const char *repo, const char *name,
     if (!response->removed)
         return kndl_fail(err, KNDL_NOT_FOUND,
                          "%s has no Variable of that name; kndl vars %s lists them", repo, repo);
+    say(args, GONE);
     return 0;
 }
 
@@ -238,16 +213,31 @@ static int need_shared(struct cli *cli, const char *name, const char **ret_id,
     return 0;
 }
 
+static int list_repos(struct cli *cli, ACCESS(ListReposResponse) * *ret_repos,
+                      struct kndl_error *err)
+{
+    ACCESS(ListReposRequest) request = KNDL__REPO_ACCESS__V1__LIST_REPOS_REQUEST__INIT;
+
+    return CLIENT_CALL(ACCESS, ListRepos, kndl__repo_access__v1__repo_access_service__descriptor,
+                       cli, &request, ret_repos, err);
+}
+
 static int show_shared(struct cli *cli, bool json, struct kndl_error *err)
 {
     V1(ListSharedVariablesResponse) *response;
+    ACCESS(ListReposResponse) *repos = NULL;
 
     if (list_shared(cli, &response, err) < 0)
         return -1;
-    for (size_t i = 0; i < response->n_variables; i++)
-        write_variable(cli, response->variables[i], json);
     if (response->n_variables == 0 && !json)
-        fputs("There are no Shared variables.\n", stderr);
+        fputs("There are no Shared variables that you may see.\n", stderr);
+    if (response->n_variables > 0 && !json && list_repos(cli, &repos, err) < 0)
+        return -1;
+    for (size_t i = 0; i < response->n_variables; i++) {
+        variable_view(&cli->screen, response->variables[i], json);
+        if (!json)
+            variable_view_links(&cli->screen, response->variables[i], repos);
+    }
     return 0;
 }
 
@@ -260,8 +250,7 @@ static int set_shared(struct cli *cli, const char *name, const struct args *args
     V1(SetSharedVariableResponse) *response;
     const char *id;
 
-    if (secret_input_read("Value", VALUE_BYTES_MAX, &value, err) < 0 ||
-        find_shared(cli, name, &id, err) < 0)
+    if (find_shared(cli, name, &id, err) < 0 || read_value(name, args, &value, err) < 0)
         return -1;
     new.name = (char *)name;
     new.value = (char *)value.data;
@@ -271,13 +260,19 @@ static int set_shared(struct cli *cli, const char *name, const struct args *args
     request.variable = &new;
     if (CLIENT_CHANGE(V1, SetSharedVariable, SERVICE, cli, &request, &response, err) < 0)
         return -1;
-    write_warnings(response->warnings, response->n_warnings);
-    if (response->variable != NULL)
-        write_variable(cli, response->variable, args_has(args, "json"));
+    if (response->variable == NULL)
+        return client_misread(err);
+    variable_view(&cli->screen, response->variable, args_has(args, "json"));
+    variable_view_warnings(response->warnings, response->n_warnings);
+    if (response->variable->n_repo_ids > 0)
+        say_set(args);
+    else
+        say(args, "No Repo has it yet: kndl vars REPO link NAME gives it to one");
     return 0;
 }
 
-static int remove_shared(struct cli *cli, const char *name, struct kndl_error *err)
+static int remove_shared(struct cli *cli, const char *name, const struct args *args,
+                         struct kndl_error *err)
 {
     V1(RemoveSharedVariableRequest)
     request = KNDL__SECRETS__V1__REMOVE_SHARED_VARIABLE_REQUEST__INIT;
@@ -287,12 +282,16 @@ static int remove_shared(struct cli *cli, const char *name, struct kndl_error *e
     if (need_shared(cli, name, &id, err) < 0)
         return -1;
     request.shared_id = (char *)id;
-    return CLIENT_CHANGE(V1, RemoveSharedVariable, SERVICE, cli, &request, &response, err);
+    if (CLIENT_CHANGE(V1, RemoveSharedVariable, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    say(args, GONE);
+    return 0;
 }
 
-static int link_shared(struct cli *cli, const char *repo, const char *name, bool linked,
+static int link_shared(struct cli *cli, const char *repo, const char *name, const struct args *args,
                        struct kndl_error *err)
 {
+    bool linked = strcmp(args->rest[1], "link") == 0;
     V1(LinkSharedVariableRequest) request = KNDL__SECRETS__V1__LINK_SHARED_VARIABLE_REQUEST__INIT;
     V1(LinkSharedVariableResponse) *response;
     const char *id;
@@ -301,7 +300,13 @@ static int link_shared(struct cli *cli, const char *repo, const char *name, bool
         return -1;
     request.shared_id = (char *)id;
     request.linked = linked;
-    return CLIENT_CHANGE(V1, LinkSharedVariable, SERVICE, cli, &request, &response, err);
+    if (CLIENT_CHANGE(V1, LinkSharedVariable, SERVICE, cli, &request, &response, err) < 0)
+        return -1;
+    if (linked)
+        say_set(args);
+    else
+        say(args, GONE);
+    return 0;
 }
 
 /* ----------------------------------------------------------------------------------- verb */
@@ -323,7 +328,7 @@ static int run_shared(struct cli *cli, const struct args *args, struct kndl_erro
     if (args->count == 3 && strcmp(what, "set") == 0)
         return set_shared(cli, args->rest[2], args, err);
     if (args->count == 3 && strcmp(what, "remove") == 0)
-        return remove_shared(cli, args->rest[2], err);
+        return remove_shared(cli, args->rest[2], args, err);
     return verb_misused(&verb_vars, wrong_words(args), err);
 }
 
@@ -344,15 +349,16 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
     if (args->count == 3 && strcmp(what, "set") == 0)
         return set(cli, repo, name, args, err);
     if (args->count == 3 && strcmp(what, "remove") == 0)
-        return remove_variable(cli, repo, name, err);
+        return remove_variable(cli, repo, name, args, err);
     if (args->count == 3 && (strcmp(what, "link") == 0 || strcmp(what, "unlink") == 0))
-        return link_shared(cli, repo, name, what[0] == 'l', err);
+        return link_shared(cli, repo, name, args, err);
     return verb_misused(&verb_vars, wrong_words(args), err);
 }
 
 static const struct arg_option options[] = {
-    {"sensitive", 0, NULL, "masked in Sessions, and never shown again"},
-    {"build", 0, NULL, "available at build, too"},
+    {"sensitive", 0, NULL,
+     "masked in Sessions, and never shown again; else whoever sees the Repo reads it"},
+    {"build", 0, NULL, "available at build, too: kept for when there are Builds"},
     {"json", 0, NULL, "protobuf's JSON, one a line"},
     {NULL, 0, NULL, NULL},
 };
@@ -363,22 +369,29 @@ const struct verb verb_vars = {
              "[--sensitive] [--build] [--json]",
     .summary = "Variables in the environment of Sessions",
     .help =
-        "kndl vars REPO              lists them, with how often each Sensitive one was masked\n"
-        "kndl vars REPO set NAME     reads the value from standard input\n"
-        "kndl vars REPO import       reads a .env file there: lines NAME=value, all or none\n"
+        "kndl vars REPO               lists them, with how often each Sensitive one was masked\n"
+        "kndl vars REPO set NAME      asks for the value, or reads it from standard input; one of\n"
+        "                             the same name is replaced\n"
+        "kndl vars REPO import        the same for a .env file, lines NAME=value: all or none\n"
         "kndl vars REPO remove NAME\n"
-        "kndl vars REPO link NAME    gives the Repo a Shared variable; unlink takes it away\n"
-        "kndl vars shared            those that you may see; set NAME, remove NAME (from each\n"
-        "                            Repo that has it, too)\n\n"
-        "A change applies to each Session at its next start or wake. A Repo's own wins over a "
-        "Shared\none of the same name.\n\n"
-        "test sends a random value, none of yours, through what masks all that Sessions on the\n"
-        "Repo say, and shows what comes out; it fails if the value shows.\n\n"
-        "A Sensitive value is masked wherever a Session shows it as it is, also JSON- or\n"
-        "URL-encoded or wrapped by a terminal. Not found: one that was transformed (base64, a\n"
-        "hash, cut in pieces), nor what Claude Code's own screen wraps with indentation. What a\n"
-        "script writes to disk stays there, and up to seven characters of a value's beginning may\n"
-        "show while it is typed slowly.\n",
+        "kndl vars REPO link NAME     gives the Repo a Shared variable; unlink takes it away\n"
+        "kndl vars REPO test          sends a random value, none of yours, through what masks all\n"
+        "                             that Sessions on the Repo say, and shows what comes out;\n"
+        "                             fails if the value shows\n"
+        "kndl vars shared             those that you may see, and which Repos have each\n"
+        "kndl vars shared set NAME    makes one, or changes it in each Repo that has it\n"
+        "kndl vars shared remove NAME takes it from each Repo that has it\n\n"
+        "  kndl vars demo/hello set API_KEY --sensitive < key.txt\n"
+        "  kndl vars demo/hello import --sensitive < .env\n\n"
+        "A change applies to each Session at its next start or wake; kndl show says which. A "
+        "Repo's own\nwins over a Shared one of the same name. A value has at most 16 KiB, a Repo "
+        "at "
+        "most 50 of its own\nand 64 KiB of them.\n\n"
+        "A Sensitive value has at least 4 characters, and is masked wherever a Session shows it as "
+        "it is,\nalso JSON- or URL-encoded or wrapped by a terminal. Not found: one that was "
+        "transformed (base64, a\nhash, cut in pieces), nor what Claude Code's own screen wraps "
+        "with indentation. What a script\nwrites to disk stays there, and up to seven characters "
+        "of a value's beginning may show while it is\ntyped slowly.\n",
     .options = options,
     .least = 1,
     .most = 4,

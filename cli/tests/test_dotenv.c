@@ -41,6 +41,7 @@ static void quotes_keep_lines_and_escapes(void **unused)
     assert_reads("A='one\ntwo $X \\n' # c\nB=2", "A<one\ntwo $X \\n>B<2>");
     assert_reads("A=\"one\\ntwo \\\"q\\\" \\\\ \\$X \\d\"\nB=2", "A<one\ntwo \"q\" \\ $X \\d>B<2>");
     assert_reads("A=\"\"\nB=''", "A<>B<>");
+    assert_reads("A=\"one\r\ntwo\"\r\nB=2\r\n", "A<one\ntwo>B<2>");
 }
 
 static void what_is_none_is_refused_by_its_line(void **unused)
@@ -75,6 +76,19 @@ static void more_than_fit_are_refused(void **unused)
     assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
 }
 
+static void a_name_that_is_there_twice_is_refused_by_its_line(void **unused)
+{
+    char text[] = "A=1\nB=2\n# again\nA=3";
+    struct dotenv_entry entries[8];
+    struct kndl_error err = {0};
+    size_t count;
+
+    (void)unused;
+    assert_int_equal(dotenv_parse(text, entries, 8, &count, &err), -1);
+    assert_int_equal(err.code, KNDL_INVALID_ARGUMENT);
+    assert_string_equal(err.message, "line 4 sets A again: leave one of them out");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +96,7 @@ int main(void)
         cmocka_unit_test(quotes_keep_lines_and_escapes),
         cmocka_unit_test(what_is_none_is_refused_by_its_line),
         cmocka_unit_test(more_than_fit_are_refused),
+        cmocka_unit_test(a_name_that_is_there_twice_is_refused_by_its_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,13 @@
 #include <unistd.h>
 #include <utmp.h>
 
+#include "kndl/mem.h"
 #include "kndl/testing.h"
 
 enum { VALUE_BYTES_MAX = 64 };
 
-/* A child with a terminal of its own, which reads a value and ends with 0 if it is "typed". */
-static pid_t start(int *ret_master, int *ret_slave)
+/* A child with a terminal of its own, which reads a value and ends with 0 if it is `wanted`. */
+static pid_t start(enum secret_shape shape, const char *wanted, int *ret_master, int *ret_slave)
 {
     assert_int_equal(openpty(ret_master, ret_slave, NULL, NULL, NULL), 0);
     pid_t pid = fork();
@@ -25,13 +26,25 @@ static pid_t start(int *ret_master, int *ret_slave)
 
         close(*ret_master);
         login_tty(*ret_slave);
-        int result = secret_input_read("Value", VALUE_BYTES_MAX, &value, &err);
-        bool is_typed = result == 0 && strcmp((const char *)value.data, "typed") == 0;
+        int result = secret_input_read("Value", shape, VALUE_BYTES_MAX, &value, &err);
+        bool is_wanted = result == 0 && strcmp((const char *)value.data, wanted) == 0;
 
         kndl_secret_done(&value);
-        _exit(is_typed ? 0 : 1);
+        _exit(is_wanted ? 0 : 1);
     }
     return pid;
+}
+
+/* What standard input says from here on. */
+static void pipe_in(const char *text, size_t size)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, size), (ssize_t)size);
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
 }
 
 /* What the terminal shows, up to the end of `text`. */
@@ -63,7 +76,7 @@ static void what_is_typed_is_read_and_not_shown(void **state)
     int master, slave, status;
 
     (void)state;
-    pid_t pid = start(&master, &slave);
+    pid_t pid = start(SECRET_LINE, "typed", &master, &slave);
     wait_for(master, "Value: ");
     assert_false(echoes(slave));
     assert_int_equal(write(master, "typed\n", 6), 6);
@@ -80,7 +93,7 @@ static void who_interrupts_it_sees_again_what_they_type(void **state)
     int master, slave, status;
 
     (void)state;
-    pid_t pid = start(&master, &slave);
+    pid_t pid = start(SECRET_LINE, "typed", &master, &slave);
     wait_for(master, "Value: ");
     assert_int_equal(write(master, "ty\003", 3), 3);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -90,11 +103,78 @@ static void who_interrupts_it_sees_again_what_they_type(void **state)
     close(slave);
 }
 
+static void several_lines_are_taken_up_to_their_end(void **state)
+{
+    int master, slave, status;
+
+    (void)state;
+    pid_t pid = start(SECRET_LINES, "A=1\nB=2", &master, &slave);
+    wait_for(master, "Value: ");
+    assert_int_equal(write(master, "A=1\nB=2\n\004", 9), 9);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(master);
+    close(slave);
+}
+
+/* Else the first line would be the value, and the shell would get the rest. */
+static void several_lines_where_one_is_asked_for_are_refused(void **state)
+{
+    int master, slave, status;
+
+    (void)state;
+    pid_t pid = start(SECRET_LINE, "-BEGIN-", &master, &slave);
+    wait_for(master, "Value: ");
+    assert_int_equal(write(master, "-BEGIN-\nkey\n-END-\n", 18), 18);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    close(master);
+    close(slave);
+}
+
+static void one_line_break_at_the_end_is_none_of_it(void **state)
+{
+    static const struct {
+        const char *piped, *wanted;
+    } cases[] = {
+        {"v", "v"}, {"v\n", "v"}, {"v\r\n", "v"}, {"v\n\n", "v\n"}, {"a\r\nb\r\n", "a\r\nb"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
+        struct kndl_error err = {0};
+
+        pipe_in(cases[i].piped, strlen(cases[i].piped));
+        assert_int_equal(secret_input_read("Value", SECRET_LINE, VALUE_BYTES_MAX, &value, &err), 0);
+        assert_string_equal((const char *)value.data, cases[i].wanted);
+    }
+}
+
+static void what_is_too_long_or_no_text_says_which(void **state)
+{
+    char text[VALUE_BYTES_MAX + 2] = "";
+    struct kndl_secret value = {0};
+    struct kndl_error err = {0};
+
+    (void)state;
+    pipe_in(text, 3);
+    assert_int_equal(secret_input_read("Value", SECRET_LINE, VALUE_BYTES_MAX, &value, &err), -1);
+    assert_non_null(strstr(err.message, "NUL"));
+    memset(text, 'a', sizeof text);
+    pipe_in(text, VALUE_BYTES_MAX + 1);
+    assert_int_equal(secret_input_read("Value", SECRET_LINE, VALUE_BYTES_MAX, &value, &err), -1);
+    assert_non_null(strstr(err.message, "more than the 64 bytes"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_typed_is_read_and_not_shown),
         cmocka_unit_test(who_interrupts_it_sees_again_what_they_type),
+        cmocka_unit_test(several_lines_are_taken_up_to_their_end),
+        cmocka_unit_test(several_lines_where_one_is_asked_for_are_refused),
+        cmocka_unit_test(one_line_break_at_the_end_is_none_of_it),
+        cmocka_unit_test(what_is_too_long_or_no_text_says_which),
     };
     struct kndl_error err = {0};
 

@@ -39,7 +39,7 @@ static void assert_written(const char *wanted)
         V1(Event) event = KNDL__EVENT__V1__EVENT__INIT;                                            \
         event.kind_case = KNDL__EVENT__V1__EVENT__KIND_##KIND;                                     \
         event.member = (message);                                                                  \
-        transcript_write(&screen, &event, TRANSCRIPT_TEXT);                                                  \
+        transcript_write(&screen, &event, TRANSCRIPT_TEXT);                                        \
     } while (0)
 
 static V1(Event) tool_call(V1(ToolCall) *call, const char *name, const char *input)

@@ -10,6 +10,7 @@
 #include "kndl/id.h"
 #include "kndl/mem.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
+#include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/secret.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
@@ -17,6 +18,7 @@
 #include "verb.h"
 
 #define V1(name) Kndl__Secrets__V1__##name
+#define ACCESS(name) Kndl__RepoAccess__V1__##name
 #define REDACTOR(name) Kndl__Redactor__V1__##name
 #define SESSIONS(name) Kndl__Sessions__V1__##name
 #define SINK(name) KNDL__REDACTOR__V1__TRIAL__SINK__SINK_##name
@@ -141,6 +143,48 @@ static void set_takes_the_value_from_standard_input(void **state)
     assert_false(request->variables[0]->at_build);
     assert_true(kndl_id_is_valid(request->request_id));
     protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
+static void several_lines_are_told_by_their_number(void **state)
+{
+    struct fixture *f = *state;
+
+    f->shown.value = (char *)"one\ntwo\nthree\n";
+    f->list.n_variables = 1;
+    hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
+    assert_int_equal(RUN(f, &verb_vars, "demo/hello"), 0);
+    assert_string_equal(f->hub.text, "DB=one  +2 lines  3 h ago\n");
+}
+
+static void shared_ones_say_which_repos_have_them(void **state)
+{
+    struct fixture *f = *state;
+    V1(ListSharedVariablesResponse)
+    shared = KNDL__SECRETS__V1__LIST_SHARED_VARIABLES_RESPONSE__INIT;
+    ACCESS(ListReposResponse) repos = KNDL__REPO_ACCESS__V1__LIST_REPOS_RESPONSE__INIT;
+    ACCESS(Repo) hello = KNDL__REPO_ACCESS__V1__REPO__INIT;
+    ACCESS(Repo) * all[] = {&hello};
+    int64_t linked[] = {7, 8};
+
+    hello.id = 7;
+    hello.name = (char *)"demo/hello";
+    repos.repos = all;
+    repos.n_repos = 1;
+    f->shown.shared_id = f->variable.shared_id = (char *)"an-id";
+    f->variable.repo_ids = linked;
+    f->variable.n_repo_ids = 2;
+    f->variable.more_repos = true;
+    shared.variables = f->variables;
+    shared.n_variables = 2;
+    hub_will_answer(&f->hub, "/ListSharedVariables", &shared.base);
+    hub_will_answer(&f->hub, "/ListRepos", &repos.base);
+    assert_int_equal(RUN(f, &verb_vars, "shared"), 0);
+    assert_string_equal(f->hub.text,
+                        "DB=localhost  Shared  3 h ago\n"
+                        "  linked to no Repo\n"
+                        "TOKEN  Sensitive  Shared  3 h ago  masked 12 times, last 2 h ago\n"
+                        "  linked to demo/hello, Repo 8, and to others that you may not see, so "
+                        "that you may not change it\n");
 }
 
 static void remove_of_one_that_is_not_there_says_so(void **state)
@@ -275,6 +319,8 @@ int main(void)
         TEST(in_json_the_count_is_protobufs),
         TEST(set_takes_the_value_from_standard_input),
         TEST(remove_of_one_that_is_not_there_says_so),
+        TEST(several_lines_are_told_by_their_number),
+        TEST(shared_ones_say_which_repos_have_them),
         TEST(link_names_a_shared_variable_by_its_id),
         TEST(a_test_of_redaction_says_what_came_out_where),
         TEST(a_test_in_which_the_value_shows_fails_and_says_where),

@@ -331,8 +331,9 @@ static void nobody_there_is_unavailable_at_once(void **unused)
     (void)unused;
     stop_redactor();
     assert_int_equal(mask(sessions, "hello", &asked), KNDL_UNAVAILABLE);
-    assert_string_equal(asked.err.message,
-                        "redactor, a part of the Hub, is away and nothing reached it; " KNDL_BACK_SOON);
+    assert_string_equal(
+        asked.err.message,
+        "redactor, a part of the Hub, is away and nothing reached it; " KNDL_BACK_SOON);
     start_redactor();
 }
 
@@ -345,7 +346,8 @@ static void calls_wait_while_a_worker_cannot_open(void **unused)
     open_fails(3 * (KNDL_WORKERS + KNDL_RAW_WORKERS + 1));
     start_redactor();
     assert_int_equal(mask(sessions, "hello", &asked), KNDL_UNAVAILABLE);
-    assert_string_equal(asked.err.message, "redactor, a part of the Hub, is just starting; try again in a moment");
+    assert_string_equal(asked.err.message,
+                        "redactor, a part of the Hub, is just starting; try again in a moment");
     wait_until_ready();
 }
 
