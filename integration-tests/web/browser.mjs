@@ -86,22 +86,29 @@ export class Page {
 
   // Nothing scrolls but what is inside of the page, and on a phone everything to press is large enough.
   async checkLayout() {
-    const { width, height, small } = await this.page.evaluate((least) => {
+    const { width, height, sideways, small } = await this.page.evaluate((least) => {
       const isSmall = (element) => {
         const box = element.getBoundingClientRect();
         const isShown = box.width > 1 && box.height > 1 && element.checkVisibility();
         const isInText = element.closest('.prose-claude, p') !== null;
         return isShown && !isInText && (box.height < least - 0.5 || box.width < least - 0.5);
       };
+      // Code scrolls sideways, and what one writes into; nothing else.
+      const isWide = (element) => {
+        const scrolls = ['auto', 'scroll'].includes(getComputedStyle(element).overflowX);
+        return scrolls && element.scrollWidth > element.clientWidth + 1 && element.matches(':not(pre, table, textarea, input)');
+      };
       const targets = [...document.querySelectorAll('button, a, input, select, summary, textarea')];
       return {
         width: document.documentElement.scrollWidth,
         height: document.documentElement.scrollHeight,
+        sideways: [...document.querySelectorAll('body *')].filter(isWide).map((element) => element.outerHTML.slice(0, 160)),
         small: targets.filter(isSmall).map((element) => element.outerHTML.slice(0, 160)),
       };
     }, TOUCH_PX);
     assert.ok(width <= this.viewport.width, `the page is ${width} px wide`);
     assert.ok(height <= this.viewport.height, `the page is ${height} px high, around what scrolls in it`);
+    assert.deepEqual(sideways, [], 'it scrolls sideways');
     if (this.viewport === PHONE) assert.deepEqual(small, [], `targets under ${TOUCH_PX} px`);
   }
 

@@ -53,8 +53,7 @@ test('one is set, shown or not, and removed', async () => {
   await set(ofRepo(), 'TOKEN', SECRET, true);
   await row('TOKEN').getByText('Sensitive').waitFor();
   assert.equal(await ofRepo().getByLabel('Value').inputValue(), '');
-  await ada.page.reload();
-  await chooseRepo(ada);
+  await ada.page.reload(); // which keeps the Repo
   await row('TOKEN').waitFor();
   await row('DB').getByRole('button', { name: 'Remove DB' }).click();
   await row('DB').getByRole('button', { name: 'Yes, remove DB' }).click();
@@ -110,11 +109,46 @@ test('RD-06: what cannot be masked is refused with the reason, RD-07: the limits
 
 test('a .env file is pasted', async () => {
   await ofRepo().getByText('Paste a .env file').click();
-  await ofRepo().getByLabel('.env', { exact: true }).fill('# ours\nexport ONE="two words"\nTHREE=4 # four\n');
-  await ofRepo().getByLabel('All of them are Sensitive').setChecked(false);
-  await ofRepo().getByRole('button', { name: 'Set all' }).click();
+  const form = ofRepo().getByRole('form', { name: 'Paste a .env file' });
+  const area = form.getByLabel('.env', { exact: true });
+  await area.fill('A=1\nB=2\nA=3\n');
+  await form.getByRole('button', { name: 'Set all' }).click();
+  await form.getByRole('alert').getByText('Line 3 sets A again: leave one of them out.').waitFor();
+  await area.fill('\uFEFF# ours\r\nexport ONE="two words"\r\nTHREE=4 # four\r\nTOKEN=anew-and-long-enough\r\n');
+  const read = form.getByRole('list', { name: 'What is read' }).getByRole('listitem');
+  await read.filter({ hasText: 'THREE' }).getByText('too short to be masked').waitFor();
+  await read.filter({ hasText: 'TOKEN' }).getByText('replaces the one that is there').waitFor();
+  await ada.check();
+  await area.fill('# ours\nexport ONE="two words"\nTHREE=4 # four\nPASTED=pasted-secret\n');
+  await form.getByLabel('All of them are Sensitive').setChecked(false);
+  await form.getByLabel('PASTED').setChecked(true);
+  await form.getByRole('button', { name: 'Set 3 Variables' }).click();
+  await form.getByRole('status').getByText('3 Variables set').waitFor();
   await row('ONE=two words').waitFor();
   await row('THREE=4').waitFor();
+  await row('PASTED').getByText(/^Sensitive/).waitFor();
+});
+
+test('long names and values, and those of several lines, stay on their page', async () => {
+  await set(ofRepo(), `LONG_${'X'.repeat(250)}`, 'x'.repeat(16 * 1024), false);
+  await row('LONG_X').getByText(/^All of LONG_X+: 16,384 characters$/).waitFor();
+  await set(ofRepo(), 'LINES', 'first\nsecond\u202e third', false);
+  await row('LINES=first…').getByText(/, 2 lines$/).click();
+  await row('LINES').getByText('second').waitFor();
+  await ada.check();
+});
+
+test('who says No, or Escape, is back where they were', async () => {
+  const remove = row('LINES').getByRole('button', { name: 'Remove LINES', exact: true });
+  const { keyboard } = ada.page;
+  for (const leave of ['Enter', 'Escape']) { // on No
+    await remove.focus();
+    await keyboard.press('Enter');
+    await row('LINES').getByRole('group', { name: 'Remove LINES' }).waitFor();
+    await keyboard.press(leave);
+    await remove.waitFor();
+    assert.equal(await remove.evaluate((button) => button === document.activeElement), true);
+  }
 });
 
 test('a Shared variable is made, linked, and overridden by the Repo\'s own', async () => {

@@ -89,11 +89,16 @@ function InPage({ children }: { children: ReactNode }) {
 const variables = createRoute({
   getParentRoute: () => root,
   path: '/variables',
-  component: () => (
-    <InPage>
-      <VariablesPage />
-    </InPage>
-  ),
+  validateSearch: ({ repo }): { repo?: string } => (typeof repo === 'string' ? { repo } : {}),
+  component: function Variables() {
+    const { repo } = variables.useSearch()
+    const navigate = variables.useNavigate()
+    return (
+      <InPage>
+        <VariablesPage repoName={repo} onRepo={(name) => void navigate({ search: { repo: name }, replace: true })} />
+      </InPage>
+    )
+  },
 })
 
 const members = createRoute({

@@ -42,6 +42,8 @@ export function Field({ label, hint, value, onChange, type = 'text', autoComplet
         type={type}
         value={value}
         autoComplete={autoComplete}
+        autoCapitalize="none"
+        autoCorrect="off"
         spellCheck={false}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         onChange={(event) => onChange(event.target.value)}

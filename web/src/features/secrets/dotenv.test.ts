@@ -22,6 +22,14 @@ describe('a .env file', () => {
     expect(read('A=""\nB=\'\'')).toBe('<A=><B=>')
   })
 
+  it('refuses a name that is there twice, by its line', () => {
+    expect(() => parseDotenv('A=1\nB=2\n# again\nA=3')).toThrow('Line 4 sets A again: leave one of them out.')
+  })
+
+  it('ends lines in quotes as Unix does', () => {
+    expect(read('A="one\r\ntwo"\r\nB=2\r\n')).toBe('<A=one\ntwo><B=2>')
+  })
+
   it('refuses what is none by its line, quoting nothing', () => {
     for (const text of ['A=1\nnonsense secret', 'A=1\n=secret', "A=1\nB='secret", 'A=1\nB="secret" more'])
       expect(() => parseDotenv(text)).toThrow(/^Line 2 is not NAME=value\.$/)

@@ -17,7 +17,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 }
 
 // A .env file as `kndl vars import` reads it (cli/dotenv.h). Throws with the line's number, never
-// with what is in it.
+// with a value.
 export function parseDotenv(text: string): Entry[] {
   const entries: Entry[] = []
   const whole = text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n')
@@ -51,7 +51,9 @@ export function parseDotenv(text: string): Entry[] {
         .replace(/[ \t]#.*$/, '')
         .trimEnd()
     }
-    entries.push({ name: match[1]!, value })
+    const name = match[1]!
+    if (entries.some((entry) => entry.name === name)) throw new Error(`Line ${line} sets ${name} again: leave one of them out.`)
+    entries.push({ name, value })
     line += whole.slice(at, end).split('\n').length
     at = end + 1
   }

@@ -54,11 +54,19 @@ export function SetupTokenPage() {
             label="Remove"
             question="Your awake Sessions go to sleep at once, also in the middle of a Turn."
             busy={remove.isPending}
-            onConfirm={() => remove.mutate()}
+            onConfirm={() => {
+              set.reset()
+              remove.mutate()
+            }}
           />
         </div>
       )}
       {remove.isError && <ErrorText>{sentence(remove.error)}</ErrorText>}
+      {remove.isSuccess && token.data === null && (
+        <p role="status" className="text-good">
+          Removed. Your awake Sessions go to sleep, each saying why.
+        </p>
+      )}
       <form
         className="flex flex-col gap-3"
         onSubmit={(event) => {
@@ -68,7 +76,7 @@ export function SetupTokenPage() {
       >
         <Field
           label={token.data == null ? 'Setup token' : 'Replace it with'}
-          hint="Begins with sk-ant-oat. Removing or replacing it puts your awake Sessions to sleep."
+          hint="Begins with sk-ant-oat; an API key (sk-ant-api…) is refused. Removing or replacing a token puts your awake Sessions to sleep."
           type="password"
           value={value}
           onChange={setValue}
@@ -80,7 +88,7 @@ export function SetupTokenPage() {
         {set.isError && <ErrorText>{sentence(set.error)}</ErrorText>}
         {set.isSuccess && (
           <p role="status" className="text-good">
-            Saved. Sessions have it from their next start or wake on.
+            Saved. Sessions have it from their next start or wake on; those that ran on another one go to sleep.
           </p>
         )}
       </form>

@@ -65,7 +65,8 @@ function SharedRow({ variable, repos, onChange }: RowProps) {
             Change
           </Button>
           <Confirm
-            label={`Remove ${variable.name}`}
+            label="Remove"
+            of={variable.name}
             question="Its Repos’ Sessions start without it from here on."
             busy={remove.isPending}
             onConfirm={() => remove.mutate(sharedId)}
@@ -81,7 +82,14 @@ function SharedRow({ variable, repos, onChange }: RowProps) {
 export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
   const shared = useSharedVariables()
   const set = useSetShared()
-  const { begin, count, change } = useBegin()
+  const { begin, sharedId, count, change } = useBegin()
+
+  // Which one a name means: that whose Change was pressed, or the only one of that name; '' makes one.
+  const changed = (name: string) => {
+    if (sharedId !== '' && name === begin.name) return sharedId
+    const same = shared.data?.filter((variable) => variable.name === name && !variable.moreRepos) ?? []
+    return same.length === 1 ? same[0]!.sharedId : ''
+  }
 
   return (
     <section className="flex flex-col gap-3" aria-labelledby="shared-variables">
@@ -113,10 +121,7 @@ export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
         begin={begin}
         busy={set.isPending}
         error={set.isError ? sentence(set.error) : null}
-        onSave={(edit, done) => {
-          const same = shared.data?.filter((variable) => variable.name === edit.name && !variable.moreRepos) ?? []
-          set.mutate({ ...edit, sharedId: same.length === 1 ? same[0]!.sharedId : '' }, { onSuccess: done })
-        }}
+        onSave={(edit, done) => set.mutate({ ...edit, sharedId: changed(edit.name) }, { onSuccess: done })}
       />
       {set.data !== undefined && <Warnings warnings={set.data.warnings} />}
     </section>

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { useId, useState, type ReactNode } from 'react'
 
 import type { Variable, VariableWarning } from '@/gen/kndl/secrets/v1/variable_pb'
 import { Button } from '@/ui/button'
@@ -29,7 +29,13 @@ export function Limits() {
   )
 }
 
-export function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange(on: boolean): void }) {
+interface CheckProps {
+  label: ReactNode
+  checked: boolean
+  onChange(on: boolean): void
+}
+
+export function Check({ label, checked, onChange }: CheckProps) {
   return (
     <label className="-ml-3 inline-flex min-h-11 items-center text-sm md:-ml-2 md:min-h-9">
       <input type="checkbox" className="size-11 shrink-0 md:size-9" checked={checked} onChange={(event) => onChange(event.target.checked)} />
@@ -42,20 +48,22 @@ interface AreaProps {
   label: string
   hint: string
   value: string
+  rows?: number
   isSecret?: boolean
   autoFocus?: boolean
   onChange(value: string): void
 }
 
-export function Area({ label, hint, value, isSecret = false, autoFocus, onChange }: AreaProps) {
+export function Area({ label, hint, value, rows = 3, isSecret = false, autoFocus, onChange }: AreaProps) {
   const id = useId()
   return (
     <Labelled id={id} label={label} hint={hint}>
       <textarea
         id={id}
         value={value}
-        rows={3}
+        rows={rows}
         autoComplete="off"
+        autoCapitalize="none"
         autoFocus={autoFocus}
         spellCheck={false}
         aria-describedby={`${id}-hint`}
@@ -82,11 +90,11 @@ const empty: Edit = { name: '', value: '', sensitive: true, atBuild: false }
 
 // A form begins empty, or anew with what is to be changed. A Sensitive value does not come back.
 export function useBegin() {
-  const [begun, setBegun] = useState({ begin: empty, count: 0 })
+  const [begun, setBegun] = useState({ begin: empty, sharedId: '', count: 0 })
   return {
     ...begun,
-    change: ({ name, value, sensitive, atBuild }: Variable) =>
-      setBegun({ begin: { name, value: sensitive ? '' : value, sensitive, atBuild }, count: begun.count + 1 }),
+    change: ({ name, value, sensitive, atBuild, sharedId }: Variable) =>
+      setBegun({ begin: { name, value: sensitive ? '' : value, sensitive, atBuild }, sharedId, count: begun.count + 1 }),
   }
 }
 
@@ -135,7 +143,7 @@ export function VariableForm({ label, begin, busy, error, onSave }: Props) {
         />
         {edit.sensitive && <Check label="Show what I type" checked={isShown} onChange={setShown} />}
         <Check
-          label="Available at build, too"
+          label="Available at build, too (kept for when there are Builds: there are none yet)"
           checked={edit.atBuild}
           onChange={(atBuild) => change({ atBuild })}
         />

@@ -1,5 +1,3 @@
-import { useState } from 'react'
-
 import { sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
 import { Confirm } from '@/ui/confirm'
@@ -8,47 +6,12 @@ import { Select } from '@/ui/field'
 import { Page } from '@/ui/page'
 
 import { useRemoveVariable, useRepos, useSetVariables, useVariables } from './api/variables'
-import { parseDotenv } from './dotenv'
 import { maskedText } from './masked'
+import { Paste } from './paste'
 import { RedactionTest } from './redaction-test'
 import { SharedVariables } from './shared-variables'
-import { Area, Check, Limits, useBegin, VariableForm, Warnings } from './variable-form'
+import { useBegin, VariableForm, Warnings } from './variable-form'
 import { VariableRow } from './variable-row'
-
-function Paste({ repoId }: { repoId: bigint }) {
-  const set = useSetVariables(repoId)
-  const [text, setText] = useState('')
-  const [sensitive, setSensitive] = useState(true)
-  const [wrong, setWrong] = useState<string | null>(null)
-  return (
-    <details>
-      <summary className="min-h-11 cursor-pointer py-2 text-sm md:min-h-9">Paste a .env file</summary>
-      <form
-        className="mt-3 flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          setWrong(null)
-          try {
-            const variables = parseDotenv(text).map((entry) => ({ ...entry, sensitive, atBuild: false }))
-            set.mutate(variables, { onSuccess: () => setText('') })
-          } catch (error) {
-            setWrong(sentence(error))
-          }
-        }}
-      >
-        <Area label=".env" hint="Lines NAME=value. All of them are set, or none." value={text} onChange={setText} />
-        <Check label="All of them are Sensitive" checked={sensitive} onChange={setSensitive} />
-        {sensitive && <Limits />}
-        <Button type="submit" busy={set.isPending} disabled={text.trim() === ''} className="self-start">
-          Set all
-        </Button>
-        {wrong !== null && <ErrorText>{wrong}</ErrorText>}
-        {set.isError && <ErrorText>{sentence(set.error)}</ErrorText>}
-        {set.data !== undefined && <Warnings warnings={set.data.warnings} />}
-      </form>
-    </details>
-  )
-}
 
 function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
   const variables = useVariables(repoId)
@@ -74,7 +37,8 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
                     Change
                   </Button>
                   <Confirm
-                    label={`Remove ${variable.name}`}
+                    label="Remove"
+                    of={variable.name}
                     question="Sessions start without it from here on; those that run keep it until they sleep."
                     busy={remove.isPending}
                     onConfirm={() => remove.mutate(variable.name)}
@@ -98,16 +62,20 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
         onSave={(edit, done) => set.mutate([edit], { onSuccess: done })}
       />
       {set.data !== undefined && <Warnings warnings={set.data.warnings} />}
-      <Paste repoId={repoId} />
+      <Paste repoId={repoId} known={variables.data?.variables.filter(({ sharedId }) => sharedId === '').map((own) => own.name) ?? []} />
       <RedactionTest repoId={repoId} name={name} />
     </section>
   )
 }
 
-export function VariablesPage() {
+interface Props {
+  repoName?: string
+  onRepo(name: string): void
+}
+
+export function VariablesPage({ repoName, onRepo }: Props) {
   const repos = useRepos()
-  const [chosen, setChosen] = useState('')
-  const repo = repos.data?.find(({ id }) => String(id) === chosen) ?? repos.data?.[0]
+  const repo = repos.data?.find(({ name }) => name === repoName) ?? repos.data?.[0]
 
   return (
     <Page title="Variables">
@@ -121,9 +89,9 @@ export function VariablesPage() {
         <>
           <Select
             label="Repo"
-            value={String(repo.id)}
-            onChange={setChosen}
-            options={repos.data!.map(({ id, name }) => ({ value: String(id), label: name }))}
+            value={repo.name}
+            onChange={onRepo}
+            options={repos.data!.map(({ name }) => ({ value: name, label: name }))}
           />
           <RepoVariables key={String(repo.id)} repoId={repo.id} name={repo.name} />
           <SharedVariables repos={repos.data!} />

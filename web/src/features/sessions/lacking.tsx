@@ -11,9 +11,11 @@ import { setupTokenQuery } from '@/lib/setup-token'
 import { tokenEnd } from '@/lib/token-end'
 import { fullTime } from '@/lib/time'
 
+export const wayLook = 'inline-flex min-h-11 items-center font-medium underline md:min-h-6'
+
 export function Way({ to, children }: { to: '/setup-token' | '/runners'; children: ReactNode }) {
   return (
-    <Link to={to} className="inline-flex min-h-11 items-center font-medium underline md:min-h-6">
+    <Link to={to} className={wayLook}>
       {children}
     </Link>
   )

@@ -12,6 +12,7 @@ import { ErrorText } from '@/ui/feedback'
 
 import { useControl } from './api/commands'
 import { useVariableChanges } from './api/session-variables'
+import { Way, wayLook } from './lacking'
 import { StateBadge } from './state-badge'
 
 const hows: Record<VariableChange_How, string> = {
@@ -19,6 +20,22 @@ const hows: Record<VariableChange_How, string> = {
   [VariableChange_How.ADDED]: 'added',
   [VariableChange_How.REPLACED]: 'replaced',
   [VariableChange_How.REMOVED]: 'removed',
+}
+
+// Where the Creator mends what it waits for.
+function Mend({ session }: { session: Session }) {
+  if (['setup_token_removed', 'setup_token_refused', 'setup_token_unavailable', 'no_setup_token'].includes(session.reasonCode))
+    return <Way to="/setup-token">Your setup token</Way>
+  if (session.reasonCode === 'variables_unavailable') return <VariablesWay repo={session.repoName} />
+  return null
+}
+
+function VariablesWay({ repo }: { repo: string }) {
+  return (
+    <Link to="/variables" search={{ repo }} className={wayLook}>
+      The Repo’s Variables
+    </Link>
+  )
 }
 
 export function useConnection() {
@@ -77,18 +94,18 @@ export function SessionHeader({ session }: { session: Session }) {
         {session.isCreator && <Controls session={session} />}
       </div>
       {session.reason !== '' && (
-        <p
+        <div
           role="status"
           className={`px-4 pb-2 text-sm [overflow-wrap:anywhere] ${session.state === State.FAILED ? 'text-bad' : 'text-muted'}`}
         >
-          {session.reason}
-        </p>
+          {session.reason} {session.isCreator && <Mend session={session} />}
+        </div>
       )}
       {changes.length > 0 && (
-        <p role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
+        <div role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
           The Repo’s Variables have changed since this Session started. That applies at its next wake:{' '}
-          {changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')}.
-        </p>
+          {changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')}. <VariablesWay repo={session.repoName} />
+        </div>
       )}
       {connection === 'lost' && (
         <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-sm text-warn">
