@@ -3,8 +3,8 @@
 /*
  * A .env file: lines NAME=value, blank lines and # comments. `export` before a name is passed over.
  * In 'single quotes' all stands for itself, in "double quotes" \n, \t, \", \\ and \$ are what they
- * mean elsewhere; both may go over several lines, each of which ends with \n. Without quotes a value
- * ends with its line, or at a blank and a #. Nothing is expanded.
+ * mean elsewhere; both may go over several lines, each of which ends with \n. Without quotes a
+ * value ends with its line, or at a blank and a #. Nothing is expanded.
  */
 
 #include <stddef.h>
