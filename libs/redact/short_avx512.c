@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "filter_avx.h"
 #include "scan.h"
 #include "short.h"
 #include "stream.h"
@@ -135,24 +136,6 @@ AVX512 uint32_t last_four(const struct short_text *text)
         _mm512_permutexvar_epi8(_mm512_castsi128_si512(places), text->bytes)));
 }
 
-/* Of eight pieces, a bit for each that may be in the filter. */
-AVX512 unsigned probe_pieces(const struct filter *filter, __m256i pieces)
-{
-    const __m256i one = _mm256_set1_epi32(1);
-    const __m256i five_bits = _mm256_set1_epi32(31);
-    __m256i hash = _mm256_mullo_epi32(pieces, _mm256_set1_epi32((int)FILTER_MULTIPLIER));
-
-    hash = _mm256_xor_si256(hash, _mm256_srli_epi32(hash, 16));
-
-    __m256i place =
-        _mm256_and_si256(_mm256_srli_epi32(hash, 10), _mm256_set1_epi32((int)filter->mask));
-    __m256i words = _mm256_i32gather_epi32((const int *)(const void *)filter->words, place, 4);
-    __m256i low = _mm256_sllv_epi32(one, _mm256_and_si256(hash, five_bits));
-    __m256i high = _mm256_sllv_epi32(one, _mm256_and_si256(_mm256_srli_epi32(hash, 5), five_bits));
-    __m256i bits = _mm256_or_si256(low, high);
-    return _mm256_cmpeq_epi32_mask(_mm256_and_si256(words, bits), bits);
-}
-
 /*
  * May a long form be here, or more than three bytes of one at the end? The filter is asked about
  * each twelfth byte from the last four back, as far as one may begin that ends in this piece, so
@@ -173,7 +156,7 @@ AVX512 bool may_have_form(const struct filters *filters, const struct short_head
     unsigned is_there =
         _mm256_cmpge_epi32_mask(size, _mm256_load_si256((const __m256i *)(const void *)needed));
 
-    return (is_there & probe_pieces(&filters->long4, pieces)) != 0;
+    return (is_there & filter_have_eight(&filters->long4, pieces)) != 0;
 }
 
 /* Memory for a text, with a word before it whose end is held text; secret. */

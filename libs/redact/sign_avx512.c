@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include "filter_avx.h"
 #include "sign.h"
 #include "sign_table.h"
 
@@ -98,24 +99,6 @@ AVX512 INLINE void read_urls(struct sixteen *all, __mmask16 is_url, __m512i behi
     all->is_rare = (__mmask16)((all->is_rare & ~is_url) | (is_rare & is_url));
 }
 
-/* A bit for each that may be in the filter. */
-AVX512 INLINE __mmask16 have_three(const struct filter *filter, __m512i three)
-{
-    const __m512i one = _mm512_set1_epi32(1);
-    const __m512i five_bits = _mm512_set1_epi32(31);
-    __m512i hash = _mm512_mullo_epi32(three, _mm512_set1_epi32((int)FILTER_MULTIPLIER));
-
-    hash = _mm512_xor_si512(hash, _mm512_srli_epi32(hash, 16));
-
-    __m512i place =
-        _mm512_and_si512(_mm512_srli_epi32(hash, 10), _mm512_set1_epi32((int)filter->mask));
-    __m512i words = _mm512_i32gather_epi32(place, (const void *)filter->words, 4);
-    __m512i low = _mm512_sllv_epi32(one, _mm512_and_si512(hash, five_bits));
-    __m512i high = _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(hash, 5), five_bits));
-    __m512i bits = _mm512_or_si512(low, high);
-    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(words, bits), bits);
-}
-
 /* A bit for each that begins a form; the first byte is the higher one. */
 AVX512 INLINE __mmask16 have_pair(const uint64_t *pairs, __m512i pair)
 {
@@ -134,7 +117,7 @@ AVX512 INLINE __mmask16 may_stand(const struct filters *filters, __m512i before,
     __m512i three = _mm512_or_si512(two, _mm512_slli_epi32(next, 16));
     __m512i pair = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi32(0xff), two), next);
 
-    return have_three(&filters->any3, three) | have_pair(filters->pairs, pair);
+    return filter_have_sixteen(&filters->any3, three) | have_pair(filters->pairs, pair);
 }
 
 /* A bit for each byte that begins a form. */
