@@ -93,7 +93,12 @@ static void add_form(struct filters *filters, const uint8_t *bytes, size_t size,
         add_piece(&filters->early4, bytes + i);
     for (size_t i = shared < 3 ? 0 : shared - 2; i + 3 <= size; i++)
         add_hash(&filters->any3, filter_hash(filter_load3(bytes + i)));
-    filters->has_backslash |= memchr(bytes, '\\', size) != NULL;
+    for (size_t i = 1; i < size; i++) {
+        if (bytes[i] == '\\')
+            filters->before_backslash[bytes[i - 1] / 64] |= UINT64_C(1) << bytes[i - 1] % 64;
+    }
+    if (bytes[0] == '\\')
+        memset(filters->before_backslash, 0xff, sizeof filters->before_backslash);
     filters->first[bytes[0] / 64] |= UINT64_C(1) << bytes[0] % 64;
 }
 

@@ -42,10 +42,10 @@ struct filters {
     struct filter early4;  /* the 4-byte pieces of all forms at offsets 0 to 2 */
     struct filter any3;    /* the three bytes wherever they stand in a form */
     const uint64_t *pairs; /* the automaton's: a bit for each two bytes, they begin a form */
-    bool has_backslash;    /* a form does */
     bool run_is_dead;      /* nothing goes on in a long run of backslashes: no form begins with one,
                               or has more than RUN_BYTES of them in a row */
     uint64_t first[4];     /* a bit for each byte: it begins a form */
+    uint64_t before_backslash[4]; /* the same: a backslash follows it in a form, or begins one */
 };
 
 enum { RUN_BYTES = 8 };
@@ -53,6 +53,12 @@ enum { RUN_BYTES = 8 };
 static inline int filters_begin(const struct filters *filters, uint8_t byte)
 {
     return filters->first[byte / 64] >> (byte % 64) & 1;
+}
+
+/* May a backslash behind this byte be one of a form? */
+static inline int filters_backslash_follows(const struct filters *filters, uint8_t byte)
+{
+    return filters->before_backslash[byte / 64] >> (byte % 64) & 1;
 }
 
 static inline int filters_have_pair(const struct filters *filters, uint8_t first, uint8_t second)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "filter_avx.h"
+#include "glance_avx512.h"
 #include "scan.h"
 #include "short.h"
 #include "stream.h"
@@ -42,8 +43,8 @@ struct short_head {
     uint64_t bytes;   /* text or not, the first one lowest */
     size_t text_size; /* bytes of text in them */
     __m512i before;   /* what is remembered and the text of them, up to their end */
-    bool has_sign;
-    bool is_rare; /* something else than text and what is skipped, or masked */
+    uint64_t signs;   /* a bit for each byte of that text: a sign that the text before ended with */
+    bool is_rare;     /* something else than text and what is skipped, or masked */
 };
 
 /* What of the text may leave; counted from the piece's first byte of text on. */
@@ -79,7 +80,7 @@ AVX512 struct short_head read_head(const struct kndl_redact_stream *stream)
         .text_size = text_size,
         .before =
             bytes_from(_mm512_loadu_si512(stream->past), _mm512_castsi128_si512(text), text_size),
-        .has_sign = signs != 0,
+        .signs = signs,
         .is_rare = _mm512_mask_test_epi64_mask(valid, held, rare) != 0,
     };
 }
@@ -181,20 +182,56 @@ AVX512 void wipe(struct spilled *spilled)
     __asm__ volatile("" : : "r"(spilled) : "memory");
 }
 
-/* Is there a sign among these that may matter? */
-TARGET static __attribute__((noinline)) bool signs_matter(const struct kndl_redact_set *set,
-                                                          __m512i before, size_t held, __m512i text,
-                                                          size_t size, uint64_t signs)
+/* Is there a sign among these, in the held text and in the text, that may matter? */
+TARGET static __attribute__((noinline)) bool
+signs_in_memory_matter(const struct kndl_redact_set *set, __m512i before, size_t held,
+                       uint64_t held_signs, __m512i text, size_t size, uint64_t signs)
 {
     struct spilled spilled __attribute__((uninitialized));
-    uint16_t places[WORD_BYTES] __attribute__((uninitialized));
-    uint32_t kept[WORD_BYTES + SIFT_SLACK] __attribute__((uninitialized));
-    size_t count = store_places(signs, 0, places);
-
+    uint16_t places[HELD_AT_ONCE + WORD_BYTES + PLACES_SLACK] __attribute__((uninitialized));
+    uint32_t kept[HELD_AT_ONCE + WORD_BYTES + SIFT_SLACK] __attribute__((uninitialized));
+    size_t count = store_places(held_signs, 0, places);
     const uint8_t *own = spill(&spilled, before, held, text);
-    bool matter = set->sift(&set->filters, own, size, places, count, kept) > 0;
+
+    count += store_places(signs, held, places + count);
+    bool matter = set->sift(&set->filters, own - held, held + size, places, count, kept) > 0;
     wipe(&spilled);
     return matter;
+}
+
+/* Of the signs of a text, eight at most, those that are worth a longer look. */
+AVX512 uint64_t glance_at_few(const struct filters *filters, __m512i before,
+                              const struct short_text *text)
+{
+    const __m512i each = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);
+    const __m512i around = _mm512_set1_epi32(0x0100fffe); /* from two before to one behind */
+    __m512i numbered = _mm512_maskz_compress_epi8(text->signs, _mm512_load_si512(numbers));
+    __m512i at = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(numbered));
+    __m512i places = _mm512_add_epi8(_mm512_shuffle_epi8(at, each), around);
+    __m512i behind = _mm512_add_epi8(places, _mm512_set1_epi8(4));
+    __mmask16 valid = (__mmask16)_bzhi_u32(0xff, (unsigned)__builtin_popcountll(text->signs));
+    const __m512i second = _mm512_set1_epi8(WORD_BYTES);
+    struct sixteen signs = {
+        .before = _mm512_permutex2var_epi8(before, _mm512_add_epi8(places, second), text->bytes),
+        .behind = _mm512_permutex2var_epi8(before, _mm512_add_epi8(behind, second), text->bytes),
+        .left = _mm512_sub_epi32(_mm512_set1_epi32((int)text->size), at),
+    };
+
+    return _pdep_u64(glance(filters, &signs, valid, true), text->signs);
+}
+
+/* Is there a sign that may matter? */
+AVX512 bool signs_matter(const struct kndl_redact_set *set, const struct short_head *head,
+                         const struct short_text *text)
+{
+    enum { FEW_SIGNS = 8 };
+    uint64_t signs = text->signs;
+
+    if (__builtin_expect((head->signs == 0) & (__builtin_popcountll(signs) <= FEW_SIGNS), 1))
+        signs = glance_at_few(&set->filters, head->before, text);
+    return (head->signs | signs) != 0 &&
+           signs_in_memory_matter(set, head->before, head->text_size, head->signs, text->bytes,
+                                  text->size, signs);
 }
 
 /* Scans the text in memory, as that of a longer piece. */
@@ -227,14 +264,13 @@ AVX512 struct short_end scan_short(struct kndl_redact_set *set, const struct sho
     uint32_t last = last_four(text);
     size_t begun = scan_begun(set, last, sizeof last);
     bool is_shorter = (set->filters.middle4.pieces | set->filters.short4.pieces) != 0;
-    bool all = may_have_form(&set->filters, head, text) | head->has_sign | is_shorter;
+    bool all = may_have_form(&set->filters, head, text) | is_shorter;
     struct short_end end = {.alive = text->size - begun,
                             .hold = text->size - begun,
                             .is_rare = (last << 8 * begun & UINT32_C(1) << 31) != 0};
 
-    if (text->signs != 0 && !all)
-        all =
-            signs_matter(set, head->before, head->text_size, text->bytes, text->size, text->signs);
+    if ((head->signs | text->signs) != 0 && !all)
+        all = signs_matter(set, head, text);
     if (__builtin_expect(all, 0))
         return scan_in_memory(set, head->before, head->text_size, text->bytes, text->size,
                               text->signs);

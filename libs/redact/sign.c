@@ -221,50 +221,7 @@ static int url_may_matter(const struct reading *reading)
     return may_go_on(reading, byte, at + 3);
 }
 
-static inline uint64_t load8(const uint8_t *at)
-{
-    uint64_t bytes;
-
-    memcpy(&bytes, at, 8);
-    return bytes;
-}
-
-/* Bytes of the colour that is encoded here; 0 if none is, or one that is long. */
-static inline size_t measure_colour(const uint8_t *at)
-{
-    static const uint8_t wanted[8] = {'\\', 'u', '0', '0', '1', 'b', '[', 0};
-    uint64_t parameters = load8(at + 7);
-    uint64_t others = (parameters ^ UINT64_C(0x2020202020202020)) & UINT64_C(0xe0e0e0e0e0e0e0e0);
-    uint64_t percents = parameters ^ UINT64_C(0x2525252525252525); /* a byte is 0: another lane's */
-    others |= (percents - UINT64_C(0x0101010101010101)) & ~percents & UINT64_C(0x8080808080808080);
-    unsigned bits = (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) / 8 * 8;
-    uint8_t final = (uint8_t)(parameters >> bits);
-    int is_colour = ((load8(at) << 8 | UINT64_C(0x20) << 48) == load8(wanted) << 8) &
-                    (final >= 0x40) & (final < 0x7f) & (final != '\\');
-
-    return is_colour ? 8 + bits / 8 : 0;
-}
-
-/*
- * A longer look at what is common, again with no branch: a short escape, a break, a colour, or a
- * break and a colour, with four bytes behind that stand for themselves. True for all else.
- */
-static inline int look(const struct filters *filters, const uint8_t *at)
-{
-    const struct reading reading = {.filters = filters, .at = at};
-    uint8_t byte = short_escapes[at[1]];
-    int is_text = byte > DEEPER;
-    size_t size = byte == DEEPER ? 0 : 2;
-    size_t colour = measure_colour(at + size);
-    uint32_t behind = filter_load4(at + size + (is_text ? 0 : colour));
-    uint32_t next = is_text ? behind << 8 | byte : behind;
-    int is_rare = (*at != '\\') | (byte == 0) | ((size | colour) == 0);
-    is_rare |= has_byte(behind, '\\') | has_byte(behind, '%') | has_byte(behind, MAYBE_C1);
-
-    return is_rare | have_four(&reading, next);
-}
-
-enum { NEAR_BYTES = 12, LOOK_BYTES = 24 }; /* of the sign and what follows, at least */
+enum { NEAR_BYTES = 12 /* of the sign and what follows, at least */ };
 
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at)
 {
@@ -276,54 +233,40 @@ int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t s
 }
 
 /* May what the escape with this letter stands for follow the two bytes before the sign in a form,
- * or begin one? */
+ * or begin one? Yes, too, if the text ends before that is known. */
 static inline int glance_at_json(const struct filters *filters, const uint8_t *at,
-                                 const uint8_t *letter)
+                                 const uint8_t *letter, const uint8_t *end)
 {
+    if (letter >= end)
+        return 1;
+
     uint8_t byte = short_escapes[*letter];
     int is_text = byte > DEEPER;
     uint8_t next = is_text ? byte : letter[1];
 
     if (byte == DEEPER)
-        return *letter == 'u' || letter > at + 1 || filters->has_backslash ||
-               glance_at_json(filters, at, letter + 1);
+        return *letter == 'u' || letter > at + 1 || filters_backslash_follows(filters, at[-1]) ||
+               glance_at_json(filters, at, letter + 1, end);
     if (byte == 0)
         return 0;
-    return (!is_text & (next == '\\' || next == '%' || next == MAYBE_C1)) |
+    return (!is_text & (letter + 1 == end || next == '\\' || next == '%' || next == MAYBE_C1)) |
            may_stand(filters, at[-2], at[-1], next) | (is_text & filters_begin(filters, next));
 }
 
-static inline int glance_at_url(const struct filters *filters, const uint8_t *at)
+static inline int glance_at_url(const struct filters *filters, const uint8_t *at,
+                                const uint8_t *end)
 {
     int byte = read_percent(at);
 
-    return byte == -2 || (byte >= 0 && (may_stand(filters, at[-2], at[-1], (uint8_t)byte) ||
-                                        filters_begin(filters, (uint8_t)byte)));
+    return end - at < 3 || byte == -2 ||
+           (byte >= 0 && (may_stand(filters, at[-2], at[-1], (uint8_t)byte) ||
+                          filters_begin(filters, (uint8_t)byte)));
 }
 
 /* The cheapest question, which tells nearly all signs to be without meaning. */
-static inline int glance(const struct filters *filters, const uint8_t *at)
+static inline int glance(const struct filters *filters, const uint8_t *at, const uint8_t *end)
 {
-    return *at == '%' ? glance_at_url(filters, at) : glance_at_json(filters, at, at + 1);
-}
-
-size_t sign_look(const struct filters *filters, const uint8_t *text, size_t size, uint32_t *places,
-                 size_t count)
-{
-    size_t looked = 0;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        uint32_t at = places[i];
-        places[looked] = at;
-        looked += text[at] == '%' || size - at < LOOK_BYTES || filters->short4.pieces > 0 ||
-                  look(filters, text + at);
-    }
-    for (size_t i = 0; i < looked; i++) {
-        if (sign_may_matter(filters, text, size, places[i]))
-            places[kept++] = places[i];
-    }
-    return kept;
+    return *at == '%' ? glance_at_url(filters, at, end) : glance_at_json(filters, at, at + 1, end);
 }
 
 static size_t sift(const struct filters *filters, const uint8_t *text, size_t size,
@@ -332,7 +275,7 @@ static size_t sift(const struct filters *filters, const uint8_t *text, size_t si
     size_t kept_count = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if ((size - places[i] < GLANCE_BYTES || glance(filters, text + places[i])) &&
+        if (glance(filters, text + places[i], text + size) &&
             sign_may_matter(filters, text, size, places[i]))
             kept[kept_count++] = places[i];
     }

@@ -13,12 +13,7 @@
 /* Of one sign; eight bytes before it may be read. */
 int sign_may_matter(const struct filters *filters, const uint8_t *text, size_t size, size_t at);
 
-/* Of the signs that a glance has left, keeps those that may matter; returns how many. As for
- * sift_fn below. */
-size_t sign_look(const struct filters *filters, const uint8_t *text, size_t size, uint32_t *places,
-                 size_t count);
-
-enum { SIGNS_AT_ONCE = 256, SIFT_SLACK = 16, GLANCE_BYTES = 4 /* of a sign and what follows */ };
+enum { SIGNS_AT_ONCE = 256, SIFT_SLACK = 16 };
 
 /*
  * Of the signs at these places, rising, keeps those that may matter; returns how many. kept[] may

@@ -84,8 +84,10 @@ static const uint8_t numbers[64] __attribute__((aligned(64))) = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* The numbers of the bits, from `first` on; up to 64 places are written, however many there are.
- * Returns how many there are. */
+enum { PLACES_SLACK = 16 };
+
+/* The numbers of the bits, from `first` on; PLACES_SLACK may be written over. Returns how many
+ * there are. */
 AVX512 size_t store_places(uint64_t bits, size_t first, uint16_t *to)
 {
     const __m256i base = _mm256_set1_epi16((short)first);
