@@ -144,6 +144,8 @@ static void write_call(const struct screen *screen, const char *indent, const V1
     fputs("  ", screen->out);
     write_input(screen, call->input_json, (int)(strlen(indent) + strnlen(call->name, 60) + 2));
     write_full(screen, call->full_bytes);
+    if (call->is_unfinished)
+        write_dim(screen, "  (cut off: it was never made)");
     fputc('\n', screen->out);
 }
 

@@ -209,6 +209,7 @@ static void what_was_cut_off_says_so(void **state)
 {
     V1(Text) said = KNDL__EVENT__V1__TEXT__INIT;
     V1(Thinking) thinking = KNDL__EVENT__V1__THINKING__INIT;
+    V1(ToolCall) call = KNDL__EVENT__V1__TOOL_CALL__INIT;
 
     (void)state;
     said.text = (char *)"it is";
@@ -217,8 +218,13 @@ static void what_was_cut_off_says_so(void **state)
     thinking.text = (char *)"hm";
     thinking.is_unfinished = true;
     WRITE(THINKING, thinking, &thinking);
+    call.name = (char *)"Bash";
+    call.input_json = (char *)"{\"command\":\"ls";
+    call.is_unfinished = true;
+    WRITE(TOOL_CALL, tool_call, &call);
     assert_written("it is\n(cut off here: Claude had not finished)\n"
-                   "thinking, cut off: hm\n");
+                   "thinking, cut off: hm\n"
+                   "Bash  {\"command\":\"ls  (cut off: it was never made)\n");
 }
 
 /* A prompt, how its Turn ended, and that the Session sleeps: half past midnight, two hours east. */

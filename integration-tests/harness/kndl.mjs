@@ -68,6 +68,8 @@ async function control(url, options) {
   return JSON.parse(answer.text);
 }
 
+const ofRule = (rule) => (rule === undefined ? '' : `?rule=${encodeURIComponent(rule)}`);
+
 // The stand-in for Anthropic, from the test's side.
 class Anthropic {
   constructor(kndl) {
@@ -80,14 +82,14 @@ class Anthropic {
     return control(`${this.url}/log?after=${after}`, { ca: this.ca });
   }
 
-  // Lets every block that is held go on.
-  release() {
-    return control(`${this.url}/release`, { ca: this.ca, method: 'POST' });
+  // Lets every block that is held go on, or those of a rule.
+  release(rule) {
+    return control(`${this.url}/release${ofRule(rule)}`, { ca: this.ca, method: 'POST' });
   }
 
   // How many blocks are held now.
-  async held() {
-    return (await control(`${this.url}/health`, { ca: this.ca })).held;
+  async held(rule) {
+    return (await control(`${this.url}/health${ofRule(rule)}`, { ca: this.ca })).held;
   }
 
   // A scenario's name, or the scenario itself; it holds from the next request on.

@@ -1,6 +1,6 @@
 /* Blocks that are open. */
 
-#include "delta.h"
+#include "delta_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,36 +15,7 @@ enum {
     PIECE_BYTES_MAX = 64 * 1024,
     TEXT_BYTES_MAX = 256 * 1024,   /* of one block, as of every text that goes to the redactor */
     TEXTS_BYTES_MAX = 1024 * 1024, /* of all blocks */
-    ID_HASH_BYTES = 16,
-    ID_SIZE = 2 * ID_HASH_BYTES + 1,
-};
-
-struct block {
-    bool is_open;
-    bool is_over;     /* until delta_settle() */
-    bool is_headless; /* an earlier process had its beginning */
-    uint64_t order;   /* rising: the oldest has the lowest */
-    char id[ID_SIZE];
-    char *turn_id;
-    char *subagent_id;
-    char *tool_use_id;
-    char *tool_name;
-    int64_t step;
-    int64_t index;
-    enum claude_block kind;
-    int64_t offset; /* of what is held back */
-    struct kndl_buf held;
-    struct kndl_buf text; /* from its beginning, as much as there is room for */
-    int64_t full_bytes;   /* of all of it */
-    bool was_named;       /* the first piece, which carries the tool's name, has been sent */
-};
-
-struct deltas {
-    struct deltas_options options;
-    struct block blocks[BLOCKS_MAX];
-    uint64_t orders;
-    struct kndl_timer *timer;
-    bool is_held; /* the timer runs */
+    ID_HASH_BYTES = (DELTA_ID_SIZE - 1) / 2,
 };
 
 static void flush_late(void *data);
@@ -58,7 +29,7 @@ struct deltas *deltas_new(const struct deltas_options *options)
     return deltas;
 }
 
-static void close_block(struct block *block)
+void delta_close(struct block *block)
 {
     free(block->turn_id);
     free(block->subagent_id);
@@ -74,7 +45,7 @@ void deltas_free(struct deltas *deltas)
     if (deltas == NULL)
         return;
     for (size_t i = 0; i < BLOCKS_MAX; i++)
-        close_block(&deltas->blocks[i]);
+        delta_close(&deltas->blocks[i]);
     kndl_timer_free(deltas->timer);
     free(deltas);
 }
@@ -91,7 +62,7 @@ static size_t piece_size(const struct kndl_buf *held)
 
 static bool has_something(const struct block *block)
 {
-    return block->is_open && !block->is_headless &&
+    return block->is_open && !block->is_broken &&
            (block->held.size > 0 || (block->kind == CLAUDE_TOOL && !block->was_named));
 }
 
@@ -177,13 +148,13 @@ static void close_older(struct deltas *deltas, const struct claude_delta *piece)
         if (block->is_open && !block->is_over &&
             strcmp(block->subagent_id, piece->subagent_id) == 0 &&
             (block->step != piece->step || strcmp(block->turn_id, piece->turn_id) != 0))
-            close_block(block);
+            delta_close(block);
     }
 }
 
 /* What it is, told apart from every other of the Session. */
 static void make_id(const struct deltas *deltas, const struct claude_delta *piece,
-                    char ret_id[ID_SIZE])
+                    char ret_id[DELTA_ID_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf what = {0};
@@ -199,16 +170,13 @@ static void make_id(const struct deltas *deltas, const struct claude_delta *piec
         ret_id[2 * i] = digits[hash[i] >> 4];
         ret_id[2 * i + 1] = digits[hash[i] & 0xf];
     }
-    ret_id[ID_SIZE - 1] = '\0';
+    ret_id[DELTA_ID_SIZE - 1] = '\0';
 }
 
-static struct block *open_block(struct deltas *deltas, const struct claude_delta *piece)
+struct block *delta_open(struct deltas *deltas, const struct claude_delta *piece)
 {
     struct block *block = NULL;
 
-    if (!piece->is_first && !deltas->options.is_taken_back)
-        return NULL; /* it comes late: the block is over */
-    close_older(deltas, piece);
     for (size_t i = 0; i < BLOCKS_MAX && block == NULL; i++)
         if (!deltas->blocks[i].is_open)
             block = &deltas->blocks[i];
@@ -216,7 +184,7 @@ static struct block *open_block(struct deltas *deltas, const struct claude_delta
         return NULL; /* more than Claude Code ever has: shown by their Events */
 
     block->is_open = true;
-    block->is_headless = !piece->is_first;
+    block->is_broken = !piece->is_first;
     block->order = ++deltas->orders;
     block->turn_id = kndl_strdup(piece->turn_id);
     block->subagent_id = kndl_strdup(piece->subagent_id);
@@ -229,8 +197,16 @@ static struct block *open_block(struct deltas *deltas, const struct claude_delta
     return block;
 }
 
-/* As much of the text as there is room for, and none behind a gap. */
-static void keep_text(struct deltas *deltas, struct block *block, struct kndl_slice text)
+/* The block that a piece begins or, for one that goes on, had begun before this process. */
+static struct block *begin_block(struct deltas *deltas, const struct claude_delta *piece)
+{
+    if (!piece->is_first && !deltas->options.is_taken_back)
+        return NULL; /* it comes late: the block is over */
+    close_older(deltas, piece);
+    return delta_open(deltas, piece);
+}
+
+void delta_keep_text(struct deltas *deltas, struct block *block, struct kndl_slice text)
 {
     size_t room = TEXTS_BYTES_MAX, size;
 
@@ -257,7 +233,7 @@ static void take_back(struct deltas *deltas, const struct claude_delta *piece)
         if (block->is_open && !block->is_over && block->index >= piece->index &&
             block->step == piece->step && strcmp(block->turn_id, piece->turn_id) == 0 &&
             strcmp(block->subagent_id, piece->subagent_id) == 0)
-            close_block(block);
+            delta_close(block);
     }
 }
 
@@ -271,17 +247,43 @@ void delta_put(struct deltas *deltas, const struct claude_delta *piece)
         if (is_of(&deltas->blocks[i], piece))
             block = &deltas->blocks[i];
     if (block == NULL)
-        block = open_block(deltas, piece);
-    if (block == NULL || block->is_headless)
+        block = begin_block(deltas, piece);
+    if (block == NULL)
         return;
+    if (block->is_broken) {
+        block->full_bytes += (int64_t)strlen(piece->text);
+        return;
+    }
     kndl_buf_append_text(&block->held, piece->text);
-    if (block->kind != CLAUDE_TOOL)
-        keep_text(deltas, block, kndl_slice_of(piece->text));
+    delta_keep_text(deltas, block, kndl_slice_of(piece->text));
     if (deltas->is_held)
         return;
     delta_flush(deltas);
     deltas->is_held = true;
     kndl_timer_start(deltas->timer, HOLD_MS, 0);
+}
+
+void delta_break(struct deltas *deltas)
+{
+    delta_flush(deltas);
+    for (size_t i = 0; i < BLOCKS_MAX; i++)
+        deltas->blocks[i].is_broken = deltas->blocks[i].is_open;
+}
+
+void delta_send_again(struct deltas *deltas)
+{
+    for (size_t i = 0; i < BLOCKS_MAX; i++) {
+        struct block *block = &deltas->blocks[i];
+
+        if (!block->is_open || block->is_over || block->is_broken ||
+            block->full_bytes > (int64_t)block->text.size)
+            continue;
+        kndl_buf_clear(&block->held);
+        kndl_buf_append(&block->held, block->text.data, block->text.size);
+        block->offset = 0;
+        block->was_named = false;
+    }
+    delta_flush(deltas);
 }
 
 const char *delta_match(struct deltas *deltas, const char *subagent_id, enum claude_block kind,
@@ -305,113 +307,6 @@ const char *delta_match(struct deltas *deltas, const char *subagent_id, enum cla
     delta_flush(deltas);
     oldest->is_over = true;
     return oldest->id;
-}
-
-/* -------------------------------------------------------------------- what was cut off */
-
-#define EV1(name) Kndl__Event__V1__##name
-
-static void set_text(const struct block *block, struct kndl_arena *arena, EV1(Event) * event)
-{
-    EV1(Text) *text = kndl_arena_alloc(arena, sizeof *text);
-
-    kndl__event__v1__text__init(text);
-    text->block_id = kndl_arena_copy(arena, block->id);
-    text->text = kndl_arena_copy(arena, kndl_buf_text(&block->text));
-    text->is_unfinished = true;
-    if (block->full_bytes > (int64_t)block->text.size)
-        text->full_bytes = block->full_bytes;
-    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
-    event->text = text;
-}
-
-static void set_thinking(const struct block *block, struct kndl_arena *arena, EV1(Event) * event)
-{
-    EV1(Thinking) *thinking = kndl_arena_alloc(arena, sizeof *thinking);
-
-    kndl__event__v1__thinking__init(thinking);
-    thinking->block_id = kndl_arena_copy(arena, block->id);
-    thinking->text = kndl_arena_copy(arena, kndl_buf_text(&block->text));
-    thinking->is_unfinished = true;
-    if (block->full_bytes > (int64_t)block->text.size)
-        thinking->full_bytes = block->full_bytes;
-    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_THINKING;
-    event->thinking = thinking;
-}
-
-static void set_note(struct kndl_arena *arena, EV1(Event) * event)
-{
-    EV1(Note) *note = kndl_arena_alloc(arena, sizeof *note);
-
-    kndl__event__v1__note__init(note);
-    note->level = KNDL__EVENT__V1__NOTE__LEVEL__LEVEL_WARNING;
-    note->note_code = kndl_arena_copy(arena, "text_lost");
-    note->text = kndl_arena_copy(arena, "What Claude was writing here was cut off, and is lost: "
-                                        "the Runner restarted while it streamed.");
-    event->kind_case = KNDL__EVENT__V1__EVENT__KIND_NOTE;
-    event->note = note;
-}
-
-/* NULL: there is nothing of it to keep. */
-static EV1(Event) * make_event(const struct block *block, struct kndl_arena *arena)
-{
-    EV1(Event) * event;
-
-    if (block->kind == CLAUDE_TOOL || (!block->is_headless && block->full_bytes == 0))
-        return NULL;
-    event = kndl_arena_alloc(arena, sizeof *event);
-    kndl__event__v1__event__init(event);
-    event->subagent_id = kndl_arena_copy(arena, block->subagent_id);
-    if (block->is_headless)
-        set_note(arena, event);
-    else if (block->kind == CLAUDE_TEXT)
-        set_text(block, arena, event);
-    else
-        set_thinking(block, arena, event);
-    return event;
-}
-
-static struct block *oldest_left(struct deltas *deltas, const char *subagent_id)
-{
-    struct block *oldest = NULL;
-
-    for (size_t i = 0; i < BLOCKS_MAX; i++) {
-        struct block *block = &deltas->blocks[i];
-
-        if (block->is_open && !block->is_over &&
-            (subagent_id == NULL || strcmp(block->subagent_id, subagent_id) == 0) &&
-            (oldest == NULL || block->order < oldest->order))
-            oldest = block;
-    }
-    return oldest;
-}
-
-size_t delta_unfinished(struct deltas *deltas, const char *subagent_id, struct kndl_arena *arena,
-                        Kndl__Event__V1__Event *ret_events[DELTA_BLOCKS_MAX])
-{
-    struct block *block;
-    size_t count = 0;
-
-    delta_flush(deltas);
-    while ((block = oldest_left(deltas, subagent_id)) != NULL) {
-        EV1(Event) *event = make_event(block, arena);
-
-        block->is_over = true;
-        if (event != NULL)
-            ret_events[count++] = event;
-    }
-    return count;
-}
-
-void delta_settle(struct deltas *deltas, bool is_kept)
-{
-    for (size_t i = 0; i < BLOCKS_MAX; i++) {
-        struct block *block = &deltas->blocks[i];
-
-        if (block->is_over && is_kept)
-            close_block(block);
-        block->is_over = false;
-    }
 }
 
 void delta_end_turn(struct deltas *deltas, const char *turn_id)

@@ -5,21 +5,24 @@
  *
  * A block is one content block of one response of one thread. Its id is made of these, so that it
  * has the same one after a restart of this process. It ends when its row came, which names it
- * (delta_match), or with its Turn or Claude Code: then what had streamed of its text is an Event of
- * its own, marked as unfinished (delta_unfinished). The first piece of a block goes at once; more
- * are held back for a moment and go together.
+ * (delta_match), or with its Turn or Claude Code: then what had streamed of it is an Event of its
+ * own, marked as unfinished (delta_unfinished). The first piece of a block goes at once; more are
+ * held back for a moment and go together.
  *
- * Nothing here is on any disk. Of a block that was open at a restart of this process nothing more
- * is shown until its row comes, and if none does, a note says that its text is lost: a text without
- * its beginning cannot be masked.
+ * What is open goes on in the next process (delta_list_open, delta_open_again; session_blocks.c
+ * keeps it meanwhile). Where a piece is missing (delta_break) a block is kept up to there, and what
+ * follows is neither shown nor kept: a text without its beginning cannot be masked.
  *
  * Belongs to the loop's thread.
  */
 
 #include "claude.h"
+#include "kndl/runner/v1/open_blocks.pb-c.h"
 
 struct kndl_loop;
 struct deltas;
+
+enum { DELTA_BLOCKS_MAX = 64 }; /* open at once */
 
 struct deltas_options {
     struct kndl_loop *loop;
@@ -39,12 +42,16 @@ void deltas_free(struct deltas *deltas);
 /* A first piece of a block that is open begins it anew: its offsets count from 0 again. */
 void delta_put(struct deltas *deltas, const struct claude_delta *piece);
 
+/* Pieces were lost: what is open is kept as far as it is here. */
+void delta_break(struct deltas *deltas);
+
+/* Whoever shows the pieces has forgotten them: what is open is sent again, from its beginning. */
+void delta_send_again(struct deltas *deltas);
+
 /* A row came: the id of the block that it ends, "" if none streamed. What was held back of it is
  * sent before this returns. Valid until the next call. */
 const char *delta_match(struct deltas *deltas, const char *subagent_id, enum claude_block kind,
                         const char *tool_use_id);
-
-enum { DELTA_BLOCKS_MAX = 64 }; /* open at once */
 
 /*
  * The blocks of a thread, or of every thread (NULL), are over, and no row of theirs will come: the
@@ -63,3 +70,17 @@ void delta_end_turn(struct deltas *deltas, const char *turn_id);
 
 /* Sends what is held back. */
 void delta_flush(struct deltas *deltas);
+
+/* ------------------------------------------------------------------------ over a restart */
+
+/* What is open, in the order it began; returns how much. Also what is over and not settled yet.
+ * Borrowed until the next call of any function here. */
+size_t delta_list_open(const struct deltas *deltas,
+                       Kndl__Runner__V1__OpenBlock ret_blocks[DELTA_BLOCKS_MAX]);
+
+/* Opens what an earlier process had listed. Nothing of it is sent: delta_send_again(). */
+void delta_open_again(struct deltas *deltas, Kndl__Runner__V1__OpenBlock *const *blocks,
+                      size_t count);
+
+/* That Event is kept: the block that it names is over, if it is open. */
+void delta_was_told(struct deltas *deltas, const Kndl__Event__V1__Event *event);

@@ -184,6 +184,8 @@ static void opened(void *data, const struct kndl_error *err, const ProtobufCMess
     forward->state = READY;
     if (forward_is_drained(forward))
         fails_no_more(forward); /* else its first batch tells */
+    if (forward->options.on_opened != NULL)
+        forward->options.on_opened(forward->options.data);
     move(forward);
 }
 

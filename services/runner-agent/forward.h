@@ -29,6 +29,8 @@ struct forward_options {
     struct spool *spool; /* borrowed, outlives it */
     const char *session_id;
     int64_t run;
+    /* A stream is open, and what had streamed before is not known at its other end. May be NULL. */
+    void (*on_opened)(void *data);
     /* All that is in the spool is stored by sessions. May be NULL. */
     void (*on_drained)(void *data);
     /* sessions refuses this run's Events for good; `why` is for the log. May be NULL. */

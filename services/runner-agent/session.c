@@ -25,6 +25,11 @@ void session_path(const struct session *session, const char *name, struct kndl_b
     kndl_buf_printf(out, "%s/%s", session->directory, name);
 }
 
+void session_spool_path(const struct session *session, struct kndl_buf *out)
+{
+    kndl_buf_printf(out, "%s/spool-%lld", session->directory, (long long)session->start->run);
+}
+
 struct session *session_new(struct runner *runner, const char *session_id)
 {
     struct session *session = kndl_new0(struct session);
@@ -87,6 +92,7 @@ void session_forget(struct session *session)
     tmux_free(kndl_steal(&session->tmux));
     kndl_timer_free(kndl_steal(&session->timer));
     kndl_timer_free(kndl_steal(&session->git_timer));
+    kndl_timer_free(kndl_steal(&session->blocks.timer));
     forward_free(kndl_steal(&session->forward));
     deltas_free(kndl_steal(&session->deltas));
     claude_reader_free(kndl_steal(&session->reader));

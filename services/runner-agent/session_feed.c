@@ -57,9 +57,10 @@ static void spooled(void *data, const struct kndl_error *err)
 
     if (!session_leave(session))
         return;
-    if (err->code != KNDL_OK)
+    if (err->code != KNDL_OK && session->end.gives_up_ms == 0 && !session->is_unspooled)
         kndl_log(KNDL_ERROR, "an Event could not be spooled", KNDL_STR("session", session->id),
                  KNDL_STR("why", err->message));
+    session->is_unspooled = session->is_unspooled || err->code != KNDL_OK;
     forward_wake(session->forward, 0);
 }
 
@@ -81,6 +82,15 @@ void session_note(struct session *session, const char *code, const char *text)
     event.kind_case = KNDL__EVENT__V1__EVENT__KIND_NOTE;
     event.note = &note;
     session_spool(session, &list, 1);
+}
+
+void session_full_no_more(struct session *session)
+{
+    session->was_full = false;
+    session_tell_waits(session);
+    session_note(session, "spool_was_full",
+                 "The Runner could not keep what happened for a while (its disk was full, or the "
+                 "Hub away for long). Nothing is missing; it comes later.");
 }
 
 /* -------------------------------------------------------------------------------------- batches */
@@ -108,6 +118,7 @@ static void batch_spooled(void *data, const struct kndl_error *err)
     if (!session_leave(session))
         return;
     delta_settle(session->deltas, err->code == KNDL_OK);
+    session_forget_blocks(session);
     if (err->code != KNDL_OK) {
         if (!session->was_full)
             kndl_log(KNDL_ERROR, "the spool does not take Events", KNDL_STR("session", session->id),
@@ -118,13 +129,8 @@ static void batch_spooled(void *data, const struct kndl_error *err)
     }
     session->mod_sent_all = session->mod_sent_all || waiting.is_last;
     /* What leaves no Event finds room in a full spool, too. */
-    if (session->was_full && waiting.is_written) {
-        session->was_full = false;
-        session_tell_waits(session);
-        session_note(session, "spool_was_full",
-                     "The Runner could not keep what happened for a while (its disk was full, or "
-                     "the Hub away for long). Nothing is missing; it comes later.");
-    }
+    if (session->was_full && waiting.is_written)
+        session_full_no_more(session);
     forward_wake(session->forward, waiting.received_us);
 }
 
@@ -141,19 +147,18 @@ static void take_news(struct session *session, const struct claude_news *news)
 }
 
 /* Pieces of text are in no spool, so what was taken of them is remembered here. */
-static bool is_old_delta(struct session *session, const char *epoch, uint64_t m)
+static void begin_batch(struct session *session, const struct claude_batch *batch)
 {
-    if (strcmp(session->delta_epoch, epoch) != 0) {
-        size_t size = strnlen(epoch, sizeof session->delta_epoch - 1);
+    if (strcmp(session->taken_epoch, batch->epoch) != 0) {
+        size_t size = strnlen(batch->epoch, sizeof session->taken_epoch - 1);
 
-        memcpy(session->delta_epoch, epoch, size);
-        session->delta_epoch[size] = '\0';
-        session->delta_m = 0;
+        delta_break(session->deltas); /* what had begun it ended with its mod */
+        memcpy(session->taken_epoch, batch->epoch, size);
+        session->taken_epoch[size] = '\0';
+        session->taken_m = 0;
+    } else if (batch->first > session->taken_m + 1) {
+        delta_break(session->deltas); /* an earlier process took what is missing */
     }
-    if (m <= session->delta_m)
-        return true;
-    session->delta_m = m;
-    return false;
 }
 
 /* The Events of a batch, in the arena but for the list. */
@@ -204,6 +209,7 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
         .session = session, .held = held, .next = batch->first + count, .received_us = received_us};
     kndl_arena_reset(session->arena);
     session->relay_at_us = received_us;
+    begin_batch(session, batch);
     for (size_t i = 0; i < count; i++) {
         const struct kndl_value *value = kndl_json_at(batch->events, i);
         uint64_t m = batch->first + i;
@@ -212,12 +218,15 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
         if (m <= taken)
             continue;
         claude_read_event(session->reader, value, session->arena, &news);
-        if (news.is_delta && is_old_delta(session, batch->epoch, m))
+        if (news.is_delta && m <= session->taken_m)
             continue;
         add_news(session, &news, &list);
         take_news(session, &news);
         waiting->is_last = waiting->is_last || news.conversation_ended;
     }
+    if (count > 0 && batch->first + count - 1 > session->taken_m)
+        session->taken_m = batch->first + count - 1;
+    session_keep_blocks(session);
     stamp(session, list.events, list.count);
     waiting->is_written = list.count > 0;
     session_enter(session);

@@ -43,6 +43,7 @@ struct session_end {
     char *reason;
     struct kndl_buf last_output;
     bool conversation_exists;
+    int64_t gives_up_ms; /* waiting for room on the disk; 0: it does not wait */
 };
 
 struct session {
@@ -101,11 +102,20 @@ struct session {
     struct prompts *prompts;
     struct answers *answers;
     struct kndl_arena *arena; /* of one batch */
-    char delta_epoch[40];     /* deltas taken: repeats are known by it */
-    uint64_t delta_m;
+    char taken_epoch[40];     /* of the mod's events, also of those that are in no spool */
+    uint64_t taken_m;
     int64_t relay_at_us; /* when the newest of the mod's events arrived */
     bool was_full;       /* the spool refused something; said once it takes again */
+    bool is_unspooled;   /* … something that is not the mod's: its end tries again */
     bool mod_sent_all;   /* the mod said its last word */
+
+    /* What streams, on the disk: session_blocks.c. */
+    struct {
+        struct kndl_timer *timer;
+        int64_t next_ms; /* not written again before */
+        uint64_t turn;   /* 0: there is no file */
+        bool is_failing;
+    } blocks;
 
     /* That output waits: session_waits.c. */
     bool is_unmasked;          /* the Hub masks nothing at the moment */
@@ -129,6 +139,8 @@ void session_enter(struct session *session);
 bool session_leave(struct session *session);
 
 void session_path(const struct session *session, const char *name, struct kndl_buf *out);
+/* The folder of this run's spool. */
+void session_spool_path(const struct session *session, struct kndl_buf *out);
 
 /* Asks the Hub; dropped with the Session. As asks_put(). */
 void session_ask(struct session *session, const struct hub_question *question, session_answer_fn fn,
@@ -196,11 +208,22 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
                         int64_t received_us);
 void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
                          const char *ended_turn_id);
-/* Spools Events of our own, or of the transcript. */
+/* Spools Events of our own, or of the transcript. Where that fails is_unspooled is set. */
 void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count);
 void session_note(struct session *session, const char *code, const char *text);
+/* What the spool refused it has now. */
+void session_full_no_more(struct session *session);
 /* The run is over: spools what had begun to stream and was never finished. */
 void session_spool_unfinished(struct session *session);
+
+/* --- session_blocks.c */
+
+/* Takes back what streamed when an earlier process of this run ended. */
+void session_open_blocks(struct session *session);
+/* What streams is on the disk before what the disk is given afterwards. */
+void session_keep_blocks(struct session *session);
+/* Removes it, if nothing streams any more. */
+void session_forget_blocks(struct session *session);
 
 /* --- session_git.c */
 

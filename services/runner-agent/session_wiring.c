@@ -106,6 +106,13 @@ static void press_enter(void *data)
     kndl_buf_done(&line);
 }
 
+static void stream_opened(void *data)
+{
+    struct session *session = data;
+
+    delta_send_again(session->deltas);
+}
+
 static void drained(void *data)
 {
     struct session *session = data;
@@ -119,7 +126,7 @@ int session_open_parts(struct session *session, struct kndl_error *err)
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf spool = {0}, prompt = {0}, answers = {0};
     struct runner *runner = session->runner;
 
-    kndl_buf_printf(&spool, "%s/spool-%lld", session->directory, (long long)session->start->run);
+    session_spool_path(session, &spool);
     struct spool_options spool_options = {
         .disk = runner->disk, .directory = kndl_buf_text(&spool), .bytes_most = SPOOL_BYTES_MAX};
     if (spool_open(&spool_options, &session->spool, err) < 0)
@@ -134,6 +141,7 @@ int session_open_parts(struct session *session, struct kndl_error *err)
                                                           .is_taken_back = session->is_adopted,
                                                           .on_send = session_send_deltas,
                                                           .data = session});
+    session_open_blocks(session);
     session->reader = claude_reader_new(
         &(struct claude_links){match_prompt, match_turn, match_block, answered_by, session});
     session->prompts = prompts_new(&(struct prompts_options){.loop = runner->loop,
@@ -157,6 +165,7 @@ int session_open_parts(struct session *session, struct kndl_error *err)
                                                              .session_id = session->id,
                                                              .run = session->start->run,
                                                              .on_drained = drained,
+                                                             .on_opened = stream_opened,
                                                              .on_waiting = session_output_waits,
                                                              .data = session});
     return 0;

@@ -8,12 +8,13 @@ const SIGNATURE = 'c2NyaXB0ZWQ=';
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const newId = (prefix) => `${prefix}_${crypto.randomBytes(12).toString('hex')}`;
 
+// Replies that wait, each of a rule; null is any rule's.
 class Holds {
-  #waiting = new Set();
+  #waiting = new Map();
 
-  wait(closed) {
+  wait(closed, rule) {
     return new Promise((resolve) => {
-      this.#waiting.add(resolve);
+      this.#waiting.set(resolve, rule);
       closed.then(() => {
         this.#waiting.delete(resolve);
         resolve();
@@ -21,15 +22,21 @@ class Holds {
     });
   }
 
-  release() {
-    const count = this.#waiting.size;
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
-    return count;
+  #of(rule) {
+    return [...this.#waiting].filter(([, name]) => rule === null || name === rule).map(([resolve]) => resolve);
   }
 
-  get size() {
-    return this.#waiting.size;
+  release(rule) {
+    const released = this.#of(rule);
+    for (const resolve of released) {
+      this.#waiting.delete(resolve);
+      resolve();
+    }
+    return released.length;
+  }
+
+  count(rule) {
+    return this.#of(rule).length;
   }
 }
 
@@ -133,7 +140,7 @@ async function streamBlock(emit, index, block, reply, hold) {
   return true;
 }
 
-async function sendStream(res, model, reply, prepared, headers, holds) {
+async function sendStream(res, model, reply, prepared, headers, hold) {
   let over = false;
   const closed = new Promise((resolve) => {
     res.on('close', () => {
@@ -165,9 +172,9 @@ async function sendStream(res, model, reply, prepared, headers, holds) {
   });
   emit('ping', {});
   for (const [index, block] of prepared.blocks.entries()) {
-    if (block.hold) await holds.wait(closed);
+    if (block.hold) await hold(closed);
     if (over) return false;
-    if (!(await streamBlock(emit, index, block, reply, () => holds.wait(closed)))) {
+    if (!(await streamBlock(emit, index, block, reply, () => hold(closed)))) {
       res.destroy();
       return false;
     }
@@ -183,7 +190,7 @@ async function sendStream(res, model, reply, prepared, headers, holds) {
 }
 
 // Answers whether the reply was taken to its end.
-async function send(res, body, reply, scenarioHeaders, holds) {
+async function send(res, body, reply, scenarioHeaders, hold) {
   if (reply.delay_ms) await sleep(reply.delay_ms);
   if (reply.error) {
     sendError(res, reply.error);
@@ -191,7 +198,7 @@ async function send(res, body, reply, scenarioHeaders, holds) {
   }
   const headers = { 'request-id': newId('req'), ...scenarioHeaders, ...reply.headers };
   const prepared = prepare(reply);
-  if (body.stream) return sendStream(res, body.model, reply, prepared, headers, holds);
+  if (body.stream) return sendStream(res, body.model, reply, prepared, headers, hold);
   sendWhole(res, body.model, prepared, headers);
   return true;
 }

@@ -65,11 +65,11 @@ function begin(req, raw) {
 function control(url, res) {
   switch (url.pathname) {
     case '/__fake/health':
-      return sendJson(res, 200, { ok: true, held: holds.size });
+      return sendJson(res, 200, { ok: true, held: holds.count(url.searchParams.get('rule')) });
     case '/__fake/log':
       return sendJson(res, 200, log.after(url));
     case '/__fake/release':
-      return sendJson(res, 200, { released: holds.release() });
+      return sendJson(res, 200, { released: holds.release(url.searchParams.get('rule')) });
     default:
       return sendJson(res, 404, { error: 'no such control' });
   }
@@ -100,7 +100,8 @@ async function answer(req, res, url, raw, entry, token) {
     messages: (body.messages ?? []).length,
     tools: (body.tools ?? []).map((tool) => tool.name),
   });
-  if (!(await send(res, body, picked.reply, scenario.headers, holds))) entry.aborted = true;
+  const hold = (closed) => holds.wait(closed, picked.rule);
+  if (!(await send(res, body, picked.reply, scenario.headers, hold))) entry.aborted = true;
 }
 
 async function handle(req, res) {

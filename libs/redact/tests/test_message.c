@@ -200,6 +200,24 @@ static void rd_01_an_unfinished_text_does_not_show_most_of_a_value(void **unused
     kndl_arena_free(arena);
 }
 
+static void rd_01_an_unfinished_input_does_not_show_most_of_a_value(void **unused)
+{
+    struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
+    struct kndl_redact_set *set = set_of("abcdefghijkl", "12\n3456");
+    V1(ToolCall) call = KNDL__EVENT__V1__TOOL_CALL__INIT;
+
+    (void)unused;
+    call.name = (char *)"Write";
+    call.is_unfinished = true;
+    call.input_json = (char *)"{\"a\":\"12\\n3456\",\"b\":\"abcdefghijkl or abcdefghij";
+    kndl_redact_message(set, &call.base, arena);
+    assert_null(strstr(call.input_json, "3456"));
+    assert_null(strstr(call.input_json, "abcdef"));
+    assert_non_null(strstr(call.input_json, "\"b\":\"************ or **********"));
+    kndl_redact_set_unref(set);
+    kndl_arena_free(arena);
+}
+
 static void rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value(void **unused)
 {
     struct kndl_arena *arena = kndl_arena_new(KNDL_ARENA_SECRET);
@@ -244,6 +262,7 @@ int main(void)
         cmocka_unit_test(repeated_strings_and_inner_messages_are_masked),
         cmocka_unit_test(a_long_text_is_masked_whole_and_then_cut),
         cmocka_unit_test(rd_01_an_unfinished_text_does_not_show_most_of_a_value),
+        cmocka_unit_test(rd_01_an_unfinished_input_does_not_show_most_of_a_value),
         cmocka_unit_test(rd_01_a_text_that_came_cut_does_not_show_the_beginning_of_a_value),
     };
     return cmocka_run_group_tests_name("redact message", tests, NULL, NULL);

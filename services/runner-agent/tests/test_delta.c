@@ -138,6 +138,10 @@ static void assert_left(struct fixture *f, const char *agent, const char *left)
             assert_true(event->thinking->is_unfinished);
             kndl_buf_printf(&f->left, "thinking %s=%s|", name(f, event->thinking->block_id),
                             event->thinking->text);
+        } else if (event->kind_case == KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL) {
+            assert_true(event->tool_call->is_unfinished);
+            kndl_buf_printf(&f->left, "%s %s=%s|", event->tool_call->name,
+                            event->tool_call->tool_use_id, event->tool_call->input_json);
         } else {
             assert_int_equal(event->kind_case, KNDL__EVENT__V1__EVENT__KIND_NOTE);
             kndl_buf_printf(&f->left, "%s|", event->note->note_code);
@@ -221,7 +225,7 @@ static void what_is_open_at_the_end_of_a_turn_is_an_event(void **state)
     put_more(f, "", 0, 2, CLAUDE_TEXT, "\xc3\xa9");
     put(f, "", 0, 3, CLAUDE_TOOL, "{\"half");
     assert_string_equal(match(f, "", CLAUDE_TEXT, ""), "b-2");
-    assert_left(f, "", "thinking b-1=hm|text b-4=a\xc3\xa9|");
+    assert_left(f, "", "thinking b-1=hm|text b-4=a\xc3\xa9|Bash tool={\"half|");
     delta_end_turn(f->deltas, "t");
     assert_string_equal(f->ended, "t");
     delta_settle(f->deltas, true);
@@ -296,6 +300,106 @@ a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning(void
     finish(&again);
 }
 
+/* Ends the process after what `f` has, and starts the next one. */
+static void start_next(struct fixture *next, const struct fixture *f)
+{
+    Kndl__Runner__V1__OpenBlock blocks[DELTA_BLOCKS_MAX], *list[DELTA_BLOCKS_MAX];
+    size_t count = delta_list_open(f->deltas, blocks);
+
+    for (size_t i = 0; i < count; i++)
+        list[i] = &blocks[i];
+    start(next, 1, true);
+    memcpy(next->names, f->names, sizeof f->names);
+    delta_open_again(next->deltas, list, count);
+}
+
+static void a_restart_goes_on_with_what_is_open(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture next;
+
+    put(f, "", 0, 0, CLAUDE_THINKING, "hm");
+    put(f, "agent", 2, 0, CLAUDE_TEXT, "mine");
+    put(f, "", 0, 1, CLAUDE_TEXT, "its beginning");
+    put(f, "", 0, 2, CLAUDE_TOOL, "{\"in");
+    match(f, "", CLAUDE_THINKING, ""); /* its Event is on its way to the disk */
+    start_next(&next, f);
+    assert_sent(&next, "");
+    assert_string_equal(match(&next, "", CLAUDE_THINKING, ""), "b-1");
+    delta_settle(next.deltas, true);
+    put_more(&next, "", 0, 1, CLAUDE_TEXT, " and its end");
+    put_more(&next, "", 0, 2, CLAUDE_TOOL, "put");
+    assert_left(&next, NULL,
+                "text b-2=mine|text b-3=its beginning and its end|Bash tool={\"input|");
+    finish(&next);
+}
+
+static void a_restart_knows_what_has_its_event(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture next;
+    Kndl__Event__V1__Event text = KNDL__EVENT__V1__EVENT__INIT;
+    Kndl__Event__V1__Text said = KNDL__EVENT__V1__TEXT__INIT;
+    Kndl__Event__V1__Event tool = KNDL__EVENT__V1__EVENT__INIT;
+    Kndl__Event__V1__ToolCall call = KNDL__EVENT__V1__TOOL_CALL__INIT;
+
+    put(f, "", 0, 0, CLAUDE_TEXT, "told");
+    put(f, "", 0, 1, CLAUDE_TOOL, "{}");
+    put(f, "", 0, 2, CLAUDE_TEXT, "open");
+    delta_flush(f->deltas);
+    start_next(&next, f);
+    said.block_id = next.names[0];
+    text.kind_case = KNDL__EVENT__V1__EVENT__KIND_TEXT;
+    text.text = &said;
+    delta_was_told(next.deltas, &text);
+    call.tool_use_id = (char *)"tool";
+    tool.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL;
+    tool.tool_call = &call;
+    delta_was_told(next.deltas, &tool);
+    said.block_id = (char *)"";
+    delta_was_told(next.deltas, &text);
+    assert_left(&next, NULL, "text b-3=open|");
+    finish(&next);
+}
+
+static void behind_a_gap_nothing_is_shown_or_kept_but_its_length(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture next, last;
+    Kndl__Event__V1__Event *events[DELTA_BLOCKS_MAX];
+
+    put(f, "", 0, 0, CLAUDE_TEXT, "its beginning");
+    start_next(&next, f);
+    delta_break(next.deltas);
+    put_more(&next, "", 0, 0, CLAUDE_TEXT, "half of a value");
+    put_more(&next, "agent", 0, 0, CLAUDE_TEXT, "another half");
+    delta_send_again(next.deltas);
+    assert_sent(&next, "");
+    start_next(&last, &next);
+    put_more(&last, "", 0, 0, CLAUDE_TEXT, "!");
+    assert_left(&last, "agent", "text_lost|");
+    assert_int_equal(delta_unfinished(last.deltas, "", last.arena, events), 1);
+    assert_string_equal(events[0]->text->text, "its beginning");
+    assert_int_equal(events[0]->text->full_bytes, strlen("its beginninghalf of a value!"));
+    finish(&next);
+    finish(&last);
+}
+
+static void what_is_open_is_sent_again_from_its_beginning(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "", 0, 0, CLAUDE_TEXT, "over");
+    put(f, "", 0, 1, CLAUDE_TEXT, "sh");
+    put_more(f, "", 0, 1, CLAUDE_TEXT, "own");
+    match(f, "", CLAUDE_TEXT, "");
+    kndl_buf_clear(&f->sent);
+    delta_send_again(f->deltas);
+    put_more(f, "", 0, 1, CLAUDE_TEXT, "!");
+    delta_flush(f->deltas);
+    assert_sent(f, "b-2@0=shown|b-2@5=!|");
+}
+
 static void a_long_text_is_kept_to_a_bound_and_says_how_long_it_was(void **state)
 {
     struct fixture *f = *state;
@@ -351,6 +455,10 @@ int main(void)
         TEST(what_comes_after_a_block_is_over_begins_no_other),
         TEST(a_response_that_is_asked_for_again_begins_anew),
         TEST(a_block_keeps_its_id_over_a_restart_and_shows_nothing_without_its_beginning),
+        TEST(a_restart_goes_on_with_what_is_open),
+        TEST(a_restart_knows_what_has_its_event),
+        TEST(behind_a_gap_nothing_is_shown_or_kept_but_its_length),
+        TEST(what_is_open_is_sent_again_from_its_beginning),
         TEST(a_long_text_is_kept_to_a_bound_and_says_how_long_it_was),
         TEST(a_long_piece_is_sent_in_parts_at_characters_edges),
     };

@@ -134,11 +134,13 @@ function ToolItem({ item }: { item: Of<'tool'> }) {
             <Wrench className="size-4 shrink-0 text-muted" aria-hidden />
           )}
           <span className="shrink-0 font-medium">{call.name}</span>
+          {call.isUnfinished && <span className="shrink-0 text-xs text-muted">cut off, never made</span>}
           <span className="min-w-0 truncate font-mono text-xs text-muted">{toolSummary(call)}</span>
         </>
       }
     >
       <Clamp text={toolInput(call)} fullBytes={call.fullBytes} />
+      {call.isUnfinished && <CutOff />}
       {result !== undefined && (
         <>
           <p className={`text-xs ${failed ? 'text-bad' : 'text-muted'}`}>{failed ? 'It failed:' : 'Result:'}</p>

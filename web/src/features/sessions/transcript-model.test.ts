@@ -61,14 +61,20 @@ describe('the log', () => {
   })
 
   it('EV-07 shows what was cut off in the place of its block, once', () => {
-    const live = { ...nothingLive, blocks: [block('b1', 'it is'), block('b2', 'hm')] }
+    const input = { ...block('b3', '{"comm'), toolUseId: 't' }
+    const live = { ...nothingLive, blocks: [block('b1', 'it is'), block('b2', 'hm'), input] }
     const text = event({ case: 'text', value: { blockId: 'b1', text: 'it is', isUnfinished: true } })
     const thought = event({ case: 'thinking', value: { blockId: 'b2', text: 'hm', isUnfinished: true } })
-    const left = settle(live, [text, thought, event({ case: 'turnEnded', value: {} })])
+    const call = event({
+      case: 'toolCall',
+      value: { toolUseId: 't', name: 'Bash', inputJson: '{"comm', isUnfinished: true },
+    })
+    const left = settle(live, [text, thought, call])
     expect(left.blocks).toEqual([])
-    expect(toItems([text, thought], left.blocks)).toMatchObject([
+    expect(toItems([text, thought, call], left.blocks)).toMatchObject([
       { kind: 'text', said: { text: 'it is', isUnfinished: true } },
       { kind: 'thinking', thought: { text: 'hm', isUnfinished: true } },
+      { kind: 'tool', call: { inputJson: '{"comm', isUnfinished: true }, open: false },
     ])
   })
 

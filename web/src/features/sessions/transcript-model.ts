@@ -86,8 +86,9 @@ export function toItems(events: readonly Event[], blocks: readonly LiveBlock[]):
         list().push({ ...base, kind: 'thinking', thought: kind.value })
         break
       case 'toolCall': {
-        if (kind.value.name === questionTool) break
-        const item: Tool = { ...base, kind: 'tool', call: kind.value, result: undefined, open: true }
+        const { isUnfinished } = kind.value
+        if (kind.value.name === questionTool && !isUnfinished) break
+        const item: Tool = { ...base, kind: 'tool', call: kind.value, result: undefined, open: !isUnfinished }
         tools.set(kind.value.toolUseId, item)
         list().push(item)
         break
