@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { Kndl } from '../harness/kndl.mjs';
+import { inside } from '../harness/sandbox.mjs';
 import { Sessions } from '../harness/sessions.mjs';
 import { until } from '../harness/until.mjs';
 
@@ -205,8 +206,22 @@ test('a Runner without room for Events keeps them in the Sandbox, says so, and s
     assert.equal(textsOf(events).filter((text) => text.includes(long)).length, 1);
     assert.ok(events.some((event) => event.note?.noteCode === 'spool_was_full'));
     assert.notEqual((await sessions.show(session)).reasonCode, 'spool_full');
+
+    // Its Claude Code is killed while there is no room: its end waits, for what the transcript has.
+    const { bsize, blocks, bfree } = fs.statfsSync(spool);
+    execFileSync('mount', ['-o', `remount,size=${(blocks - bfree) * bsize + 8 * 1024}`, spool]);
+    const asked = `say another-${long}`;
+    await kndl.ok('prompt', session, asked);
+    await sessions.reaches(session, 'STATE_ACTIVE', 'spool_full');
+    await inside(kndl, session, 'kill', '-9', (await inside(kndl, session, 'cat', '/run/kndl/claude.pid')).trim());
+    await until('its end waits', () => fs.readFileSync(path.join(kndl.dir, 'log/runner-agent.log'), 'utf8')
+      .includes('the end of a run waits for room on the disk'));
+    assert.equal((await sessions.show(session)).reasonCode, 'spool_full');
+    execFileSync('mount', ['-o', 'remount,size=16m', spool]);
+    await sessions.reaches(session, 'STATE_ASLEEP', 'claude_exited');
+    assert.equal((await kndl.json('events', session)).filter((event) => event.prompt?.text === asked).length, 1);
   } finally {
-    await until('it may sleep', async () => (await kndl.cli(['sleep', session])).code === 0);
+    if ((await sessions.show(session)).state !== 'STATE_ASLEEP') await kndl.ok('sleep', session);
     await sessions.reaches(session, 'STATE_ASLEEP');
     execFileSync('umount', ['-l', spool]);
   }

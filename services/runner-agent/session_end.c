@@ -2,7 +2,7 @@
  * An end: Claude Code first (its window is closed, which hangs up on it and lets its mod send the
  * rest), then tmux, the Sandbox, the relay; then what the transcript knows, then the report. Each
  * step follows whether or not the one before did what it should: a Sandbox that is stopped ends
- * all of it.
+ * all of it. What of the transcript finds no room on the disk waits for it, for an hour.
  */
 
 #include "session_parts.h"
@@ -16,6 +16,7 @@
 
 #include "disk.h"
 #include "guest_file.h"
+#include "kndl/clock.h"
 #include "kndl/log.h"
 #include "kndl/loop.h"
 #include "kndl/mem.h"
@@ -25,6 +26,8 @@ enum {
     STOP_GRACE_MS = 3000,
     STOP_TRIES_MAX = 5,
     AGAIN_MS = 1000,
+    ROOM_AGAIN_MS = 3000,
+    ROOM_MS_MAX = 60 * 60 * 1000,
 };
 
 /* ----------------------------------------------------------------------------------- the report */
@@ -60,12 +63,13 @@ static void forget_run(struct session *session)
     struct disk *disk = session->runner->disk;
 
     session_path(session, "state", &state);
-    kndl_buf_printf(&spool, "%s/spool-%lld", session->directory, (long long)session->start->run);
-    disk_remove_file(disk, kndl_buf_text(&state), NULL, NULL);
+    session_spool_path(session, &spool);
     kndl_log(KNDL_INFO, "a run is settled", KNDL_STR("session", session->id),
              KNDL_I64("run", session->start->run));
     session_forget(session);
+    /* In this order: a process that dies between the two reports the end again. */
     disk_do(disk, remove_run, run_removed, kndl_buf_take(&spool));
+    disk_remove_file(disk, kndl_buf_text(&state), NULL, NULL);
 }
 
 static void report_again(void *data)
@@ -150,14 +154,10 @@ static void end_is_kept(void *data, const struct kndl_error *err)
 }
 
 /* Everything is on the disk or never will be. */
-static void all_spooled(void *data, const struct kndl_error *err)
+static void write_end(struct session *session)
 {
-    struct session *session = data;
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
 
-    (void)err;
-    if (!session_leave(session))
-        return;
     session->ended_state = (struct run_file){
         .phase = RUN_ENDED,
         .start = session->start,
@@ -170,6 +170,53 @@ static void all_spooled(void *data, const struct kndl_error *err)
     session->ended_state.start = NULL; /* the Session's own */
 }
 
+static void read_again(void *data)
+{
+    session_read_transcript(data);
+}
+
+/* The disk is full. The transcript has what is missing; false: that was so for too long. */
+static bool wait_for_room(struct session *session)
+{
+    int64_t now_ms = kndl_clock_ms();
+
+    if (session->end.gives_up_ms == 0) {
+        session->end.gives_up_ms = now_ms + ROOM_MS_MAX;
+        kndl_log(KNDL_WARNING, "the end of a run waits for room on the disk",
+                 KNDL_STR("session", session->id));
+    }
+    if (now_ms >= session->end.gives_up_ms) {
+        kndl_log(KNDL_ERROR, "what happened at the end of a run is lost: its disk stays full",
+                 KNDL_STR("session", session->id));
+        return false;
+    }
+    session->was_full = true;
+    session_tell_waits(session);
+    kndl_timer_free(session->timer);
+    session->timer = kndl_timer_new(session->runner->loop, read_again, session);
+    kndl_timer_start(session->timer, ROOM_AGAIN_MS, 0);
+    return true;
+}
+
+static void all_spooled(void *data, const struct kndl_error *err)
+{
+    struct session *session = data;
+
+    (void)err;
+    if (!session_leave(session))
+        return;
+    delta_settle(session->deltas, !session->is_unspooled);
+    if (session->is_unspooled && wait_for_room(session))
+        return;
+    if (session->was_full && !session->is_unspooled) {
+        session_full_no_more(session);
+        session_enter(session);
+        spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
+        return;
+    }
+    write_end(session);
+}
+
 /* The mod's last batch is on the disk, or the mod was told that it is not. */
 static void batches_spooled(void *data, const struct kndl_error *err)
 {
@@ -178,7 +225,8 @@ static void batches_spooled(void *data, const struct kndl_error *err)
     (void)err;
     if (!session_leave(session))
         return;
-    session_spool_unfinished(session);
+    if (!session->is_unspooled)
+        session_spool_unfinished(session);
     session_enter(session);
     spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
 }

@@ -63,6 +63,8 @@ static void spool_line(struct session *session, struct kndl_slice line, const ch
 {
     struct claude_news news;
 
+    if (session->is_unspooled)
+        return; /* read again from there */
     kndl_arena_reset(session->arena);
     claude_read_line(session->reader, line, subagent_id, session->arena, &news);
     if (news.count > 0 && !is_known(session, news.events[0]->source_id))

@@ -192,5 +192,6 @@ static void looked(void *data, const struct sandbox_answer *answer, struct kndl_
 
 void session_read_transcript(struct session *session)
 {
+    session->is_unspooled = false;
     read_transcript(session, 0, 1, looked);
 }
