@@ -278,3 +278,12 @@ test('a Claude Code whose mod says nothing is a failure with its screen, and Ret
   await reaches(id, 'STATE_ACTIVE');
   await says(id, 'there-now');
 });
+
+test('CR-04: a Claude Code that does not hang up is gone five seconds after its setup token', async () => {
+  const id = await create('say before');
+  await turnEnds(id);
+  inside(id, 'kill', '-STOP', inside(id, 'cat', '/run/kndl/claude.pid').trim());
+  await kndl.setSetupToken(null);
+  await until('it sleeps', async () => (await show(id)).state === 'STATE_ASLEEP', 5000);
+  assert.equal((await show(id)).reasonCode, 'setup_token_removed');
+});

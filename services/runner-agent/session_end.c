@@ -21,9 +21,11 @@
 #include "kndl/loop.h"
 #include "kndl/mem.h"
 
+/* A Claude Code whose setup token was removed is gone within five seconds, whatever it does
+ * (CR-04); what its mod does not send until then, the transcript says. */
 enum {
-    EXIT_MS_MAX = 12000,
-    STOP_GRACE_MS = 3000,
+    EXIT_MS_MAX = 2500, /* the launcher says after two seconds that it goes on */
+    STOP_GRACE_MS = 1500,
     STOP_TRIES_MAX = 5,
     AGAIN_MS = 1000,
     ROOM_AGAIN_MS = 3000,

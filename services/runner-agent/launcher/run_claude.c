@@ -6,7 +6,7 @@
  *                              reach Claude Code (CC-06), starts it, and waits. When it ended by
  *                              itself, its last screen is kept in /run/kndl/last-screen.
  *   run-claude --take-env      writes its stdin to /run/kndl/env, for the next start
- *   run-claude --wait          returns once Claude Code is gone, 1 after ten seconds
+ *   run-claude --wait          returns once Claude Code is gone, 1 after two seconds
  *   run-claude --session-token prints Claude Code's KNDL_MOD_TOKEN=…, for a Runner that
  *                              started again; nothing else of its environment leaves
  *   run-claude --take-git-token, --git-credential   git_access.h
@@ -33,7 +33,7 @@
 #define SCREEN_FILE "/run/kndl/last-screen"
 #define TMUX_SOCKET "/run/kndl/tmux"
 
-enum { ENV_BYTES_MAX = 1024 * 1024, WAIT_MS_MAX = 10000 };
+enum { ENV_BYTES_MAX = 1024 * 1024, WAIT_MS_MAX = 2000 };
 
 static const char *const dropped[] = {
     "ANTHROPIC_API_KEY",
