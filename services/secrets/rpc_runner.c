@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kndl/redact.h"
 #include "kndl/rpc.h"
 #include "kndl/secrets/v1/secrets_service.pb-c.h"
 #include "store.h"
@@ -31,14 +32,16 @@ static int put_session_token(struct kndl_call *call, const V1(PutSessionTokenReq
 {
     struct secrets *secrets = call->state;
     const struct run run = {req->session_id, req->run, call->runner_id};
-    size_t size = strlen(req->token);
+    struct kndl_slice token = kndl_slice_of(req->token);
 
-    if (size < SESSION_TOKEN_CHARS_LEAST || size > SESSION_TOKEN_CHARS_MOST)
+    if (token.size < SESSION_TOKEN_CHARS_LEAST || token.size > SESSION_TOKEN_CHARS_MOST)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "the Session token has %zu bytes; it must have %d to %d", size,
+                         "the Session token has %zu bytes; it must have %d to %d", token.size,
                          SESSION_TOKEN_CHARS_LEAST, SESSION_TOKEN_CHARS_MOST);
-    return store_put_run_mask(secrets->store, &run, "session_token", kndl_slice_of(req->token),
-                              call->arena, &resp->mask_version, &call->err);
+    if (kndl_redact_check("session_token", token, NULL, &call->err) < 0)
+        return -1;
+    return store_put_run_mask(secrets->store, &run, "session_token", token, call->arena,
+                              &resp->mask_version, &call->err);
 }
 
 static int fetch_variables(struct kndl_call *call, const V1(FetchVariablesRequest) *req,

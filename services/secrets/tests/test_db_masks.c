@@ -207,6 +207,8 @@ static void a_foreign_runner_adds_no_mask(void **state)
     assert_false(put_session_token(f, runner, 2, SESSION_TOKEN));
     assert_int_equal(f->err.code, KNDL_NOT_FOUND);
     assert_false(put_session_token(f, runner, 1, "short"));
+    /* one that cannot be masked would stop all that the Session says */
+    assert_false(put_session_token(f, runner, 1, "****************************************"));
     assert_int_equal(f->err.code, KNDL_INVALID_ARGUMENT);
 }
 
