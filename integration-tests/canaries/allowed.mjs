@@ -148,8 +148,10 @@ export const TABLE = [
   },
 ];
 
-export function isAllowed(kind, place) {
+// What no Session said (`isSaid` false) is not where Sessions speak either.
+export function isAllowed(kind, place, { isSaid = true } = {}) {
   const row = TABLE.find((entry) => entry.kind === kind);
   if (!row) throw new Error(`the table knows no ${kind}`);
-  return row.places.some((allowed) => allowed.test(place));
+  const speech = isSaid ? [] : [...SAID_ON_THE_RUNNER, ...SAID_ON_NATS];
+  return row.places.some((allowed) => allowed.test(place) && !speech.includes(allowed));
 }
