@@ -208,6 +208,17 @@ static void a_prompt_that_was_cancelled_is_not_waited_for(void **state)
     assert_string_equal(f->hub.err.message, "the prompt was refused or cancelled");
 }
 
+/* The n-th request was for the Events after that one, waiting for new ones or not. */
+static void assert_asked_events(struct fixture *f, size_t n, int64_t after_seq, bool waits)
+{
+    V1(ListEventsRequest) *request =
+        asked(f, n, &kndl__sessions__v1__list_events_request__descriptor);
+
+    assert_int_equal(request->after_seq, after_seq);
+    assert_int_equal(request->wait_ms > 0, waits);
+    protobuf_c_message_free_unpacked(&request->base, NULL);
+}
+
 static void events_are_read_page_by_page(void **state)
 {
     struct fixture *f = *state;
@@ -221,11 +232,7 @@ static void events_are_read_page_by_page(void **state)
     hub_will_answer(&f->hub, "/ListEvents", &last.base);
     assert_int_equal(RUN(f, &verb_events, SESSION, "--after", "4"), 0);
     assert_string_equal(f->hub.text, "Hello.\n-- done\n");
-    V1(ListEventsRequest) *request =
-        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
-    assert_int_equal(request->after_seq, 6);
-    assert_int_equal(request->wait_ms, 0);
-    protobuf_c_message_free_unpacked(&request->base, NULL);
+    assert_asked_events(f, 1, 6, false);
 }
 
 /* CL-02: the last so many, since Events are numbered without gaps. */
@@ -243,15 +250,8 @@ static void cl_02_logs_shows_the_last_events_and_goes_on(void **state)
     assert_int_equal(RUN(f, &verb_logs, SESSION, "-f", "-n", "3"), -1);
     assert_string_equal(f->hub.text, "Hello.\n-- done\n");
     assert_string_equal(f->hub.err.message, "it is gone");
-
-    V1(ListEventsRequest) *request =
-        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
-    assert_int_equal(request->after_seq, 4);
-    assert_true(request->wait_ms > 0);
-    protobuf_c_message_free_unpacked(&request->base, NULL);
-    request = asked(f, 2, &kndl__sessions__v1__list_events_request__descriptor);
-    assert_int_equal(request->after_seq, 7);
-    protobuf_c_message_free_unpacked(&request->base, NULL);
+    assert_asked_events(f, 1, 4, true);
+    assert_asked_events(f, 2, 7, true);
 }
 
 static void logs_begins_at_the_beginning_and_ends(void **state)
@@ -261,11 +261,7 @@ static void logs_begins_at_the_beginning_and_ends(void **state)
     hub_will_answer(&f->hub, "/ListEvents", &f->page.base);
     assert_int_equal(RUN(f, &verb_logs, SESSION), 0);
     assert_string_equal(f->hub.text, "Hello.\n-- done\n");
-    V1(ListEventsRequest) *request =
-        asked(f, 0, &kndl__sessions__v1__list_events_request__descriptor);
-    assert_int_equal(request->after_seq, 0);
-    assert_int_equal(request->wait_ms, 0);
-    protobuf_c_message_free_unpacked(&request->base, NULL);
+    assert_asked_events(f, 0, 0, false);
 }
 
 /* CL-02 */
@@ -288,12 +284,7 @@ static void cl_02_attach_says_how_a_session_is_and_looks_on(void **state)
     assert_non_null(strstr(f->hub.text, "demo/hello  Say hello"));
     assert_non_null(strstr(f->hub.text, "7 Events before: kndl logs " SESSION "\n"));
     assert_non_null(strstr(f->hub.text, "\n\nHello.\n-- done\n"));
-
-    V1(ListEventsRequest) *request =
-        asked(f, 1, &kndl__sessions__v1__list_events_request__descriptor);
-    assert_int_equal(request->after_seq, 7);
-    assert_true(request->wait_ms > 0);
-    protobuf_c_message_free_unpacked(&request->base, NULL);
+    assert_asked_events(f, 1, 7, true);
 }
 
 static void sleep_wake_and_resume_show_what_becomes_of_it(void **state)

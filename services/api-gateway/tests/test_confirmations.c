@@ -139,16 +139,15 @@ static void ac_04_it_is_for_no_page_and_no_cookie_and_no_socket(void **state)
     struct ask_options options = {.path = REPO_ACCESS "ListMembers",
                                   .bearer = fixture_confirmed_token,
                                   .body = kndl_slice_of("{}")};
-    BUF head = {0};
     BUF body = {0};
 
     options.origin = "own";
-    assert_int_equal(fixture_ask(f, &options, &head, &body), 403);
+    assert_int_equal(fixture_status(f, &options), 403);
     options.origin = "https://evil.example";
-    assert_int_equal(fixture_ask(f, &options, &head, &body), 403);
+    assert_int_equal(fixture_status(f, &options), 403);
     options.origin = NULL;
     options.cookie = fixture_bob_token; /* not looked at */
-    assert_int_equal(fixture_ask(f, &options, &head, &body), 200);
+    assert_int_equal(fixture_status(f, &options), 200);
     assert_string_equal(fake_newest("ListMembers")->actor, "person/ada");
 
     /* As a cookie, to open a socket and to sign out it is unknown. */
@@ -156,16 +155,12 @@ static void ac_04_it_is_for_no_page_and_no_cookie_and_no_socket(void **state)
                                    .origin = "own",
                                    .cookie = fixture_confirmed_token,
                                    .body = kndl_slice_of("{}")};
-    assert_int_equal(fixture_ask(f, &options, &head, &body), 401);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){
-                                     .method = "GET",
-                                     .path = "/socket",
-                                     .bearer = fixture_confirmed_token,
-                                     .extra = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
-                                              "Sec-WebSocket-Version: 13\r\n"
-                                              "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"},
-                                 &head, &body),
+    assert_int_equal(fixture_status(f, &options), 401);
+    assert_int_equal(FIXTURE_STATUS(f, .method = "GET", .path = "/socket",
+                                    .bearer = fixture_confirmed_token,
+                                    .extra = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                                             "Sec-WebSocket-Version: 13\r\n"
+                                             "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"),
                      401);
     assert_int_equal(by_token(f, "/auth/signout", fixture_confirmed_token, &body), 200);
     assert_int_equal(fake_count("SignOut"), 0);
@@ -177,16 +172,10 @@ static void ac_04_only_our_own_page_says_yes(void **state)
     static const char *const origins[] = {NULL, "null", "https://evil.example",
                                           "http://127.0.0.1:1"};
     struct fixture *f = *state;
-    BUF head = {0};
-    BUF body = {0};
 
     for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
-        assert_int_equal(fixture_ask(f,
-                                     &(struct ask_options){.path = REPO_ACCESS "DecideDevice",
-                                                           .origin = origins[i],
-                                                           .cookie = fixture_web_token,
-                                                           .body = kndl_slice_of("{}")},
-                                     &head, &body),
+        assert_int_equal(FIXTURE_STATUS(f, .path = REPO_ACCESS "DecideDevice", .origin = origins[i],
+                                        .cookie = fixture_web_token, .body = kndl_slice_of("{}")),
                          403);
     assert_int_equal(fake_count("DecideDevice"), 0);
 }
@@ -206,16 +195,10 @@ static void the_cli_that_begins_is_the_one_that_asks(void **state)
 {
     struct fixture *f = *state;
     uint8_t hash[KNDL_HASH_BYTES];
-    BUF head = {0};
-    BUF body = {0};
 
     assert_int_equal(
-        fixture_ask(f,
-                    &(struct ask_options){
-                        .path = REPO_ACCESS "BeginConfirmation",
-                        .bearer = fixture_cli_token,
-                        .body = kndl_slice_of("{\"purpose\":2,\"credentialHash\":\"AAAA\"}")},
-                    &head, &body),
+        FIXTURE_STATUS(f, .path = REPO_ACCESS "BeginConfirmation", .bearer = fixture_cli_token,
+                       .body = kndl_slice_of("{\"purpose\":2,\"credentialHash\":\"AAAA\"}")),
         200);
     const struct fake_request *request = fake_newest("BeginConfirmation");
     V1(BeginConfirmationRequest) *asked = kndl__repo_access__v1__begin_confirmation_request__unpack(

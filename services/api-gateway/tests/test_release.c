@@ -161,10 +161,7 @@ static void ac_03_nobody_but_a_runner_gets_any_of_it(void **state)
         assert_int_equal(get(f, paths[i], fixture_cli_token, &body), 401);
     }
     assert_int_equal(
-        fixture_ask(
-            f, &(struct ask_options){.method = "POST", .path = "/runner/release", .bearer = token},
-            &head, &body),
-        404);
+        FIXTURE_STATUS(f, .method = "POST", .path = "/runner/release", .bearer = token), 404);
 }
 
 /* A newer Runner says things that this Hub does not know: it is told that it is too new, not that
@@ -175,14 +172,9 @@ static void ac_10_what_a_runner_says_besides_is_ignored(void **state)
     BUF head = {0}, body = {0};
 
     assert_int_equal(
-        fixture_ask(f,
-                    &(struct ask_options){
-                        .path = "/runner/credential",
-                        .bearer = token,
-                        .body = kndl_slice_of("{\"userPublic\":\"UA\",\"protocol\":7,\"version\":"
-                                              "\"9.1\",\"updateNote\":\"up\",\"mood\":\"fine\"}"),
-                    },
-                    &head, &body),
+        FIXTURE_STATUS(f, .path = "/runner/credential", .bearer = token,
+                       .body = kndl_slice_of("{\"userPublic\":\"UA\",\"protocol\":7,\"version\":"
+                                             "\"9.1\",\"updateNote\":\"up\",\"mood\":\"fine\"}")),
         200);
     const struct fake_request *request = fake_newest("MintRunnerCredential");
     Kndl__Sessions__V1__MintRunnerCredentialRequest *asked =

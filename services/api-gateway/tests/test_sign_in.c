@@ -185,25 +185,15 @@ static void ac_04_a_sign_in_begins_on_our_own_page_alone(void **state)
 
     assert_int_equal(post(f, "/auth/github", NULL, "{}", &head, &body), 403);
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
-        assert_int_equal(fixture_ask(f,
-                                     &(struct ask_options){.path = "/auth/github",
-                                                           .extra = extras[i],
-                                                           .body = kndl_slice_of("{}")},
-                                     &head, &body),
+        assert_int_equal(FIXTURE_STATUS(f, .path = "/auth/github", .extra = extras[i],
+                                        .body = kndl_slice_of("{}")),
                          403);
     kndl_buf_printf(&own, "Origin: %s\r\nSec-Fetch-Site: cross-site\r\n", f->origin);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = "/auth/github",
-                                                       .extra = kndl_buf_text(&own),
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = "/auth/github", .extra = kndl_buf_text(&own),
+                                    .body = kndl_slice_of("{}")),
                      403);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = "/auth/github",
-                                                       .origin = "own",
-                                                       .type = "text/plain",
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = "/auth/github", .origin = "own",
+                                    .type = "text/plain", .body = kndl_slice_of("{}")),
                      400);
     assert_int_equal(fake_count("BeginSignIn"), 0);
 }
@@ -520,25 +510,16 @@ static void faults_34_the_cookie_before_is_refused_at_once(void **state)
     char before[sizeof fixture_web_token];
     BUF cookies = {0};
     BUF head = {0};
-    BUF body = {0};
 
     strcpy(before, fixture_web_token);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = who,
-                                                       .origin = "own",
-                                                       .cookie = before,
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = who, .origin = "own", .cookie = before,
+                                    .body = kndl_slice_of("{}")),
                      200);
     kndl_buf_printf(&cookies, "%s=%s", f->sign_in_cookie, browser_secret);
     assert_int_equal(comes_back(f, "code=c&state=s", kndl_buf_text(&cookies), &head), 303);
     strcpy(fixture_web_token, fixture_unknown_token);
-    assert_int_equal(fixture_ask(f,
-                                 &(struct ask_options){.path = who,
-                                                       .origin = "own",
-                                                       .cookie = before,
-                                                       .body = kndl_slice_of("{}")},
-                                 &head, &body),
+    assert_int_equal(FIXTURE_STATUS(f, .path = who, .origin = "own", .cookie = before,
+                                    .body = kndl_slice_of("{}")),
                      401);
 }
 

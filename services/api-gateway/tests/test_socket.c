@@ -39,25 +39,18 @@ static void only_a_person_from_our_own_page_gets_a_socket(void **state)
         {403, {.path = "/socket", .origin = "own", .bearer = fixture_cli_token}},
         {101, {.path = "/socket", .bearer = fixture_cli_token}},
     };
-    BUF head = {0};
-    BUF body = {0};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ask_options options = cases[i].options;
 
         options.method = "GET";
         options.extra = UPGRADE;
-        assert_int_equal(fixture_ask(f, &options, &head, &body), cases[i].status);
+        assert_int_equal(fixture_status(f, &options), cases[i].status);
     }
-    assert_int_equal(
-        fixture_ask(f,
-                    &(struct ask_options){.method = "GET",
-                                          .path = "/socket",
-                                          .origin = "own",
-                                          .cookie = fixture_web_token,
-                                          .extra = UPGRADE "Sec-WebSocket-Protocol: other\r\n"},
-                    &head, &body),
-        400);
+    assert_int_equal(FIXTURE_STATUS(f, .method = "GET", .path = "/socket", .origin = "own",
+                                    .cookie = fixture_web_token,
+                                    .extra = UPGRADE "Sec-WebSocket-Protocol: other\r\n"),
+                     400);
 }
 
 static void a_sign_in_that_is_over_ends_the_socket(void **state)
