@@ -174,6 +174,33 @@ test('RD-01: stars in the page, and a change that waits for the next wake', asyn
   assert.equal(done.code, 0, done.stderr);
   await ada.page.reload();
   await ada.page.getByText('applies at its next wake: DB added').waitFor();
+  await kndl.cli(['vars', 'demo/hello', 'import'], { input: 'NEXT_1=a\nNEXT_2=b\nNEXT_3=c\n' });
+  await ada.page.reload();
+  await ada.page.getByText('4 changes').click();
+  await ada.page.getByText('DB added, NEXT_1 added, NEXT_2 added, NEXT_3 added.').waitFor();
+  await ada.page.getByRole('link', { name: 'The Repo’s Variables' }).click();
+  await row('NEXT_3').waitFor();
+});
+
+test('CR-04: a Session that a removed setup token put to sleep says so, and where to mend it', async () => {
+  await ada.page.goto('/setup-token');
+  await ada.page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await ada.page.getByRole('button', { name: 'Yes, remove', exact: true }).click();
+  await ada.page.getByText('Removed. Your awake Sessions go to sleep').waitFor();
+  const [{ id, title }] = await kndl.json('ls');
+  await until('it is Asleep', async () => (await kndl.json('show', id))[0].session.state === 'STATE_ASLEEP');
+  await ada.page.goto(`/sessions/${id}`);
+  await ada.page.getByRole('status').getByText('Its Creator removed their setup token').waitFor();
+  ada.expected.push(/status of 409/);
+  await ada.page.getByRole('button', { name: 'Wake' }).click();
+  await ada.page.getByRole('alert').getByText('You have no setup token').waitFor();
+  ada.expected.pop();
+  const heading = ada.page.getByRole('heading', { name: title });
+  assert.ok((await heading.boundingBox()).width > 200, 'the title gives way to the error');
+  await ada.check();
+  await ada.page.getByRole('link', { name: 'Your setup token' }).click();
+  await ada.page.getByText('You have no setup token yet').waitFor();
+  await kndl.setSetupToken(SETUP_TOKEN);
 });
 
 test('RD-01: how often a value was masked stands beside it', async () => {

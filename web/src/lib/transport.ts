@@ -20,11 +20,13 @@ export const secrets = createClient(SecretsService, transport)
 export const redactor = createClient(RedactorService, transport)
 export const repoAccess = createClient(RepoAccessService, transport)
 
+// The Hub's words where they begin a line.
+export const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+
 // What a person reads when a call failed.
 export function sentence(error: unknown): string {
   if (error instanceof ConnectError) {
-    const text = error.rawMessage
-    return text === '' ? 'The Hub gave no reason.' : text[0]!.toUpperCase() + text.slice(1)
+    return error.rawMessage === '' ? 'The Hub gave no reason.' : capital(error.rawMessage)
   }
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,12 +1,12 @@
-import { useSyncExternalStore } from 'react'
+import { useEffect, useSyncExternalStore } from 'react'
 import { Link } from '@tanstack/react-router'
 import { ArrowLeft, Moon, RotateCw, Sun, WifiOff } from 'lucide-react'
 
 import { State } from '@/gen/kndl/event/v1/event_pb'
-import { VariableChange_How } from '@/gen/kndl/secrets/v1/variable_pb'
+import { VariableChange_How, type VariableChange } from '@/gen/kndl/secrets/v1/variable_pb'
 import type { Session } from '@/gen/kndl/sessions/v1/session_pb'
 import { hubSocket } from '@/lib/socket'
-import { sentence } from '@/lib/transport'
+import { capital, sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
 import { ErrorText } from '@/ui/feedback'
 
@@ -42,8 +42,7 @@ export function useConnection() {
   return useSyncExternalStore(hubSocket.subscribeState, () => hubSocket.connection)
 }
 
-function Controls({ session }: { session: Session }) {
-  const control = useControl(session.id)
+function Controls({ session, control }: { session: Session; control: ReturnType<typeof useControl> }) {
   return (
     <>
       {session.state === State.ACTIVE && (
@@ -61,13 +60,35 @@ function Controls({ session }: { session: Session }) {
           <RotateCw className="size-4" aria-hidden /> Retry
         </Button>
       )}
-      {control.isError && <ErrorText>{sentence(control.error)}</ErrorText>}
     </>
+  )
+}
+
+const changesInLine = 3
+
+// What the next wake changes: a few in a line, more of them folded.
+function Changes({ session, changes }: { session: Session; changes: readonly VariableChange[] }) {
+  const list = changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')
+  const isLong = changes.length > changesInLine
+  return (
+    <div role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
+      The Repo’s Variables have changed since this Session started. That applies at its next wake
+      {isLong ? '.' : `: ${list}.`} <VariablesWay repo={session.repoName} />
+      {isLong && (
+        <details>
+          <summary className="min-h-11 cursor-pointer py-2 md:min-h-9">{changes.length} changes</summary>
+          <p className="max-h-40 overflow-y-auto">{list}.</p>
+        </details>
+      )}
+    </div>
   )
 }
 
 export function SessionHeader({ session }: { session: Session }) {
   const connection = useConnection()
+  const control = useControl(session.id)
+  const { reset } = control
+  useEffect(reset, [reset, session.state]) // what was refused in another state is over
   const changes = useVariableChanges(session.id, session.state === State.ACTIVE)
   return (
     <header className="border-b border-line bg-panel">
@@ -91,22 +112,22 @@ export function SessionHeader({ session }: { session: Session }) {
             </span>
           </p>
         </div>
-        {session.isCreator && <Controls session={session} />}
+        {session.isCreator && <Controls session={session} control={control} />}
       </div>
+      {control.isError && (
+        <div className="px-4 pb-2">
+          <ErrorText>{sentence(control.error)}</ErrorText>
+        </div>
+      )}
       {session.reason !== '' && (
         <div
           role="status"
           className={`px-4 pb-2 text-sm [overflow-wrap:anywhere] ${session.state === State.FAILED ? 'text-bad' : 'text-muted'}`}
         >
-          {session.reason} {session.isCreator && <Mend session={session} />}
+          {capital(session.reason)} {session.isCreator && <Mend session={session} />}
         </div>
       )}
-      {changes.length > 0 && (
-        <div role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
-          The Repo’s Variables have changed since this Session started. That applies at its next wake:{' '}
-          {changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')}. <VariablesWay repo={session.repoName} />
-        </div>
-      )}
+      {changes.length > 0 && <Changes session={session} changes={changes} />}
       {connection === 'lost' && (
         <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-sm text-warn">
           <WifiOff className="size-4" aria-hidden /> The Hub is away. Reconnecting…
