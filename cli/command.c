@@ -46,8 +46,9 @@ static void print_option(const struct arg_option *option, FILE *out)
 
 static void print_verb(const struct verb *verb, FILE *out)
 {
-    fprintf(out, "kndl %s%s%s\n\n%c%s.\n%s", verb->name, verb->usage[0] == '\0' ? "" : " ",
-            verb->usage, toupper((unsigned char)verb->summary[0]), verb->summary + 1, verb->help);
+    fprintf(out, "kndl %s%s%s\n\n%c%s.\n%s%s", verb->name, verb->usage[0] == '\0' ? "" : " ",
+            verb->usage, toupper((unsigned char)verb->summary[0]), verb->summary + 1,
+            verb->help[0] == '\0' ? "" : "\n", verb->help);
     if (verb->options[0].name != NULL)
         fputc('\n', out);
     for (const struct arg_option *option = verb->options; option->name != NULL; option++)

@@ -38,9 +38,11 @@ int kndl_setup_token_read(const char *text, struct kndl_slice *ret_token, struct
     struct kndl_slice token = trim(text);
 
     if (is_api_key(text))
-        return kndl_fail(err, KNDL_INVALID_ARGUMENT,
-                         "this is an API key (sk-ant-api…), which kndl does not take; run \"claude "
-                         "setup-token\" and give what it prints (sk-ant-oat…)");
+        return kndl_fail(
+            err, KNDL_INVALID_ARGUMENT,
+            "this is an API key (sk-ant-api…), which kndl does not take: Sessions run on your "
+            "Claude subscription; run \"claude "
+            "setup-token\" and give what it prints (sk-ant-oat…)");
     if (!starts_with(token, "sk-ant-oat"))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "this is no setup token; run \"claude setup-token\" and give what it "

@@ -95,9 +95,10 @@ int variable_check_scope(int64_t count, int64_t sealed_bytes, const char *whose,
                          struct kndl_error *err)
 {
     if (count > VARIABLES_MAX)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s are more than %d", whose, VARIABLES_MAX);
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s would be %lld; the most is %d", whose,
+                         (long long)count, VARIABLES_MAX);
     if (sealed_bytes - count * SEALED_OVERHEAD_BYTES > VARIABLES_BYTES_MAX)
-        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s have more than %d KiB together", whose,
-                         VARIABLES_BYTES_MAX / 1024);
+        return kndl_fail(err, KNDL_RESOURCE_EXHAUSTED, "%s would have more than %d KiB together",
+                         whose, VARIABLES_BYTES_MAX / 1024);
     return 0;
 }

@@ -74,7 +74,7 @@ int set_variables(struct kndl_call *call, const V1(SetVariablesRequest) *req,
         return -1;
     if (req->n_variables == 0 || req->n_variables > VARIABLES_MAX)
         return kndl_fail(&call->err, KNDL_INVALID_ARGUMENT,
-                         "%zu Variables at once; it goes with 1 to %d", req->n_variables,
+                         "there are %zu Variables; it goes with 1 to %d at once", req->n_variables,
                          VARIABLES_MAX);
     struct new_variable *news = kndl_arena_alloc(call->arena, req->n_variables * sizeof *news);
     for (size_t i = 0; i < req->n_variables; i++)
