@@ -74,31 +74,30 @@ struct reading {
 };
 
 /* One decoded byte of text; false when all that began at or before the escape is dead. */
-static int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
+static inline int read_on(struct scan *scan, struct reading *reading, uint8_t byte)
 {
     const struct automaton *automaton = &scan->set->automaton;
 
     reading->since++;
     reading->state = automaton_step(automaton, reading->state, byte);
+    if (reading->state.depth < reading->since + reading->lead)
+        return 0;
 
     uint32_t longest = automaton_longest(automaton, reading->state);
-    if (longest >= reading->since + reading->lead) {
+    if (__builtin_expect(longest >= reading->since + reading->lead, 0)) {
         size_t start = reading->from + reading->since - longest;
         begin_mask(scan);
         count_hit(scan, start, reading->at, reading->state);
         mask_set(scan->mask, start, reading->at);
     }
-    return reading->state.depth >= reading->since + reading->lead;
+    return 1;
 }
 
-static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
+/* One that may be no text. */
+static int read_rare(struct scan *scan, struct reading *reading, uint8_t byte)
 {
     enum escape_class waited = ESCAPE_SKIP;
-    enum escape_class class;
-
-    if (reading->skip == ESCAPE_GROUND && byte >= 0x20 && byte < 0x7f)
-        return read_on(scan, reading, byte);
-    class = escape_step(&reading->skip, byte, &waited);
+    enum escape_class class = escape_step(&reading->skip, byte, &waited);
 
     /* The frame of a string is skipped, its payload is read on as text. */
     if (escape_in_string(reading->skip))
@@ -108,13 +107,20 @@ static int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
     return class != ESCAPE_TEXT || read_on(scan, reading, byte);
 }
 
+static inline int read_byte(struct scan *scan, struct reading *reading, uint8_t byte)
+{
+    int is_text = reading->skip == ESCAPE_GROUND && byte >= 0x20 && byte != 0x7f && byte != 0xc2;
+
+    return is_text ? read_on(scan, reading, byte) : read_rare(scan, reading, byte);
+}
+
 /* Does the text end within the digits of an escape? They tell what it stands for, so they wait; its
  * sign and its `u` tell nothing, and a text that ends in a percent sign must not wait. */
 static int is_cut_in_digits(const struct scan *scan, size_t from)
 {
     size_t at = from;
 
-    while (at < scan->size && (scan->text[at] == '\\' || scan->text[at] == '%'))
+    while (at < scan->size && lane_is_sign(scan->text[at]))
         at++;
     if (at < scan->size && scan->text[at] == 'u')
         at++;
@@ -155,7 +161,8 @@ static int read_lane(struct scan *scan, size_t from, struct state state, enum la
     for (;;) {
         size_t before = reading.at;
         size_t since = reading.since;
-        if (!lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
+        if (!lane_read_same(lane, scan->text, scan->size, &reading.at, &unit) &&
+            !lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
             keep_open(scan, &reading);
             return met;
         }
@@ -232,7 +239,7 @@ void scan_text(struct scan *scan)
     scan_begin(scan);
     for (size_t i = 0; i < scan->size; i++) {
         uint8_t byte = scan->text[i];
-        if (byte == '\\' || byte == '%')
+        if (lane_is_sign(byte))
             scan_escape(scan, i, state);
         state = automaton_step(automaton, state, byte);
         if (automaton_longest(automaton, state) != 0)
