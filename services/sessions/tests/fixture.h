@@ -13,8 +13,9 @@ struct fixture {
     struct kndl_test_answer answer; /* of the last call */
 };
 
-/* With a Runner r1 that is there. */
-void set_up(struct fixture *f, void **state);
+/* Of one test, on the stage that is the group's state: with a Runner r1 that is there. */
+int set_up(void **state);
+int tear_down(void **state);
 
 /* A person's call, and a Runner's; the answer is in the fixture until the next one. */
 enum kndl_code call(struct fixture *f, const char *person, const char *method,

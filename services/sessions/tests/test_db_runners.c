@@ -34,10 +34,23 @@ struct fixture {
     char token[KNDL_TOKEN_CHARS + 1];
 };
 
-static void set_up(struct fixture *f, void **state)
+static int set_up(void **state)
 {
+    struct fixture *f = kndl_new0(struct fixture);
+
     *f = (struct fixture){.stage = *state, .bus = {.peers = {.has_token = true}}};
+    *state = f;
     f->sessions = (struct sessions){.store = f->stage->store, .bus = &f->bus};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    kndl_test_done(&f->answer);
+    free(f);
+    return 0;
 }
 
 static enum kndl_code ask(struct fixture *f, ProtobufCService *service, const char *person,
@@ -127,120 +140,110 @@ static enum kndl_code mint(struct fixture *f, const char *token, const char *use
 
 static void the_owner_registers_a_runner_whose_token_is_shown_once(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "q1", "big one"), KNDL_OK);
-    assert_true(kndl_token_is_valid(KNDL_TOKEN_RUN, kndl_slice_of(f.token)));
+    assert_int_equal(register_as(f, "ada", "q1", "big one"), KNDL_OK);
+    assert_true(kndl_token_is_valid(KNDL_TOKEN_RUN, kndl_slice_of(f->token)));
     char id[64];
-    memcpy(id, f.id, sizeof id);
-    assert_int_equal(register_as(&f, "ada", "q1", "big one"), KNDL_OK);
-    assert_string_equal(f.id, id);
-    assert_string_equal(f.token, "");
-    assert_int_equal(register_as(&f, "ada", "q1", "other"), KNDL_INVALID_ARGUMENT);
-    assert_int_equal(register_as(&f, "ada", "q2", "Big One"), KNDL_ALREADY_EXISTS);
-    assert_int_equal(shown(&f, id)->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_NEW);
-    kndl_test_done(&f.answer);
+    memcpy(id, f->id, sizeof id);
+    assert_int_equal(register_as(f, "ada", "q1", "big one"), KNDL_OK);
+    assert_string_equal(f->id, id);
+    assert_string_equal(f->token, "");
+    assert_int_equal(register_as(f, "ada", "q1", "other"), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(register_as(f, "ada", "q2", "Big One"), KNDL_ALREADY_EXISTS);
+    assert_int_equal(shown(f, id)->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_NEW);
 }
 
 static void names_are_short_and_plain(void **state)
 {
+    struct fixture *f = *state;
     static const char *const names[] = {"", " x", "x ", "a\nb", "a<b", "\xc3\xa4", NULL};
-    struct fixture f;
 
-    set_up(&f, state);
     for (size_t i = 0; names[i] != NULL; i++)
-        assert_int_equal(register_as(&f, "ada", "n1", names[i]), KNDL_INVALID_ARGUMENT);
-    kndl_test_done(&f.answer);
+        assert_int_equal(register_as(f, "ada", "n1", names[i]), KNDL_INVALID_ARGUMENT);
 }
 
 static void nobody_but_the_owner_administers_runners_whatever_the_id(void **state)
 {
+    struct fixture *f = *state;
     V1(RenameRunnerRequest) rename = INIT(RENAME_RUNNER_REQUEST);
     V1(RotateRunnerTokenRequest) rotate = INIT(ROTATE_RUNNER_TOKEN_REQUEST);
-    struct fixture f;
     const char *ids[2];
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "o1", "owned"), KNDL_OK);
-    assert_int_equal(register_as(&f, "bob", "o2", "mine"), KNDL_PERMISSION_DENIED);
-    ids[0] = f.id;
+    assert_int_equal(register_as(f, "ada", "o1", "owned"), KNDL_OK);
+    assert_int_equal(register_as(f, "bob", "o2", "mine"), KNDL_PERMISSION_DENIED);
+    ids[0] = f->id;
     ids[1] = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
     for (size_t i = 0; i < 2; i++) {
         rename.request_id = rotate.request_id = (char *)"o3";
         rename.runner_id = rotate.runner_id = (char *)ids[i];
         rename.name = (char *)"x";
-        assert_int_equal(ask(&f, runners_service, "bob", "RenameRunner", &rename.base),
+        assert_int_equal(ask(f, runners_service, "bob", "RenameRunner", &rename.base),
                          KNDL_PERMISSION_DENIED);
-        assert_string_equal(f.answer.err.message, "only the Owner may do this");
-        assert_int_equal(ask(&f, runners_service, "bob", "RotateRunnerToken", &rotate.base),
+        assert_string_equal(f->answer.err.message, "only the Owner may do this");
+        assert_int_equal(ask(f, runners_service, "bob", "RotateRunnerToken", &rotate.base),
                          KNDL_PERMISSION_DENIED);
-        assert_int_equal(remove_as(&f, "bob", "o4", ids[i]), KNDL_PERMISSION_DENIED);
+        assert_int_equal(remove_as(f, "bob", "o4", ids[i]), KNDL_PERMISSION_DENIED);
     }
-    assert_int_equal(remove_as(&f, "ada", "o5", ids[1]), KNDL_NOT_FOUND);
-    assert_non_null(shown(&f, ids[0]));
-    kndl_test_done(&f.answer);
+    assert_int_equal(remove_as(f, "ada", "o5", ids[1]), KNDL_NOT_FOUND);
+    assert_non_null(shown(f, ids[0]));
 }
 
 /* Faults 16 */
 static void a_request_id_that_was_used_for_something_else_is_refused(void **state)
 {
+    struct fixture *f = *state;
     V1(RenameRunnerRequest) rename = INIT(RENAME_RUNNER_REQUEST);
     V1(RotateRunnerTokenRequest) rotate = INIT(ROTATE_RUNNER_TOKEN_REQUEST);
-    struct fixture f;
     char one[64];
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "w1", "used one"), KNDL_OK);
-    memcpy(one, f.id, sizeof one);
-    assert_int_equal(register_as(&f, "ada", "w2", "used two"), KNDL_OK);
+    assert_int_equal(register_as(f, "ada", "w1", "used one"), KNDL_OK);
+    memcpy(one, f->id, sizeof one);
+    assert_int_equal(register_as(f, "ada", "w2", "used two"), KNDL_OK);
 
     rename.request_id = (char *)"w3";
     rename.runner_id = one;
     rename.name = (char *)"used three";
-    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
+    assert_int_equal(ask(f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
     rename.name = (char *)"used four";
-    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
+    assert_int_equal(ask(f, runners_service, "ada", "RenameRunner", &rename.base),
                      KNDL_INVALID_ARGUMENT);
     rename.request_id = (char *)"w1";
-    assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base),
+    assert_int_equal(ask(f, runners_service, "ada", "RenameRunner", &rename.base),
                      KNDL_INVALID_ARGUMENT);
-    assert_string_equal(shown(&f, one)->name, "used three");
+    assert_string_equal(shown(f, one)->name, "used three");
 
     rotate.request_id = (char *)"w4";
     rotate.runner_id = one;
-    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
-    rotate.runner_id = f.id;
-    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base),
+    assert_int_equal(ask(f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
+    rotate.runner_id = f->id;
+    assert_int_equal(ask(f, runners_service, "ada", "RotateRunnerToken", &rotate.base),
                      KNDL_INVALID_ARGUMENT);
 
-    assert_int_equal(remove_as(&f, "ada", "w4", f.id), KNDL_INVALID_ARGUMENT);
-    assert_int_equal(remove_as(&f, "ada", "w5", one), KNDL_OK);
-    assert_int_equal(remove_as(&f, "ada", "w5", one), KNDL_OK);
-    assert_int_equal(remove_as(&f, "ada", "w6", one), KNDL_NOT_FOUND);
-    assert_int_equal(remove_as(&f, "ada", "w5", f.id), KNDL_INVALID_ARGUMENT);
-    assert_non_null(shown(&f, f.id));
-    kndl_test_done(&f.answer);
+    assert_int_equal(remove_as(f, "ada", "w4", f->id), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(remove_as(f, "ada", "w5", one), KNDL_OK);
+    assert_int_equal(remove_as(f, "ada", "w5", one), KNDL_OK);
+    assert_int_equal(remove_as(f, "ada", "w6", one), KNDL_NOT_FOUND);
+    assert_int_equal(remove_as(f, "ada", "w5", f->id), KNDL_INVALID_ARGUMENT);
+    assert_non_null(shown(f, f->id));
 }
 
 /* Faults 16: it would undo what came after it. */
 static void a_late_repeat_of_a_rename_changes_nothing(void **state)
 {
+    struct fixture *f = *state;
     static const char *const names[] = {"late one", "late two", "late one"};
     static const char *const requests[] = {"l2", "l3", "l2"};
     V1(RenameRunnerRequest) rename = INIT(RENAME_RUNNER_REQUEST);
-    struct fixture f;
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "l1", "late"), KNDL_OK);
-    rename.runner_id = f.id;
+    assert_int_equal(register_as(f, "ada", "l1", "late"), KNDL_OK);
+    rename.runner_id = f->id;
     for (size_t i = 0; i < 3; i++) {
         rename.request_id = (char *)requests[i];
         rename.name = (char *)names[i];
-        assert_int_equal(ask(&f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
+        assert_int_equal(ask(f, runners_service, "ada", "RenameRunner", &rename.base), KNDL_OK);
     }
-    assert_string_equal(shown(&f, f.id)->name, "late two");
-    kndl_test_done(&f.answer);
+    assert_string_equal(shown(f, f->id)->name, "late two");
 }
 
 /* A minter with keys of the test's own. */
@@ -267,119 +270,109 @@ static struct minter *open_minter(void)
 static void
 cr_05_a_token_is_known_by_its_hash_until_it_is_rotated_or_its_runner_removed(void **state)
 {
+    struct fixture *f = *state;
     V1(RotateRunnerTokenRequest) rotate = INIT(ROTATE_RUNNER_TOKEN_REQUEST);
     struct kndl_nkey user;
-    struct fixture f;
     char older[KNDL_TOKEN_CHARS + 1], newer[KNDL_TOKEN_CHARS + 1];
 
-    set_up(&f, state);
-    f.sessions.minter = open_minter();
+    f->sessions.minter = open_minter();
     kndl_nkey_new(KNDL_NKEY_USER, &user);
-    assert_int_equal(register_as(&f, "ada", "t1", "token"), KNDL_OK);
-    memcpy(older, f.token, sizeof older);
-    assert_int_equal(mint(&f, older, user.public, 1), KNDL_OK);
-    const V1(MintRunnerCredentialResponse) *minted = (void *)f.answer.response;
-    assert_string_equal(minted->runner_id, f.id);
+    assert_int_equal(register_as(f, "ada", "t1", "token"), KNDL_OK);
+    memcpy(older, f->token, sizeof older);
+    assert_int_equal(mint(f, older, user.public, 1), KNDL_OK);
+    const V1(MintRunnerCredentialResponse) *minted = (void *)f->answer.response;
+    assert_string_equal(minted->runner_id, f->id);
     assert_int_equal(minted->lasts_ms, 3600 * 1000);
-    assert_int_equal(mint(&f, older, "U", 1), KNDL_INVALID_ARGUMENT);
-    assert_int_equal(mint(&f, "kndl_run_unknown", user.public, 1), KNDL_UNAUTHENTICATED);
+    assert_int_equal(mint(f, older, "U", 1), KNDL_INVALID_ARGUMENT);
+    assert_int_equal(mint(f, "kndl_run_unknown", user.public, 1), KNDL_UNAUTHENTICATED);
 
     rotate.request_id = (char *)"t2";
-    rotate.runner_id = f.id;
-    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
+    rotate.runner_id = f->id;
+    assert_int_equal(ask(f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
     snprintf(newer, sizeof newer, "%s",
-             ((V1(RotateRunnerTokenResponse) *)f.answer.response)->token);
-    assert_int_equal(ask(&f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
-    assert_string_equal(((V1(RotateRunnerTokenResponse) *)f.answer.response)->token, "");
-    assert_int_equal(mint(&f, older, user.public, 1), KNDL_UNAUTHENTICATED);
-    assert_int_equal(mint(&f, newer, user.public, 1), KNDL_OK);
+             ((V1(RotateRunnerTokenResponse) *)f->answer.response)->token);
+    assert_int_equal(ask(f, runners_service, "ada", "RotateRunnerToken", &rotate.base), KNDL_OK);
+    assert_string_equal(((V1(RotateRunnerTokenResponse) *)f->answer.response)->token, "");
+    assert_int_equal(mint(f, older, user.public, 1), KNDL_UNAUTHENTICATED);
+    assert_int_equal(mint(f, newer, user.public, 1), KNDL_OK);
 
-    assert_int_equal(remove_as(&f, "ada", "t3", f.id), KNDL_OK);
-    assert_int_equal(mint(&f, newer, user.public, 1), KNDL_UNAUTHENTICATED);
-    assert_int_equal(remove_as(&f, "ada", "t3", f.id), KNDL_OK);
-    assert_int_equal(remove_as(&f, "ada", "t4", f.id), KNDL_NOT_FOUND);
-    minter_close(f.sessions.minter);
+    assert_int_equal(remove_as(f, "ada", "t3", f->id), KNDL_OK);
+    assert_int_equal(mint(f, newer, user.public, 1), KNDL_UNAUTHENTICATED);
+    assert_int_equal(remove_as(f, "ada", "t3", f->id), KNDL_OK);
+    assert_int_equal(remove_as(f, "ada", "t4", f->id), KNDL_NOT_FOUND);
+    minter_close(f->sessions.minter);
     kndl_nkey_done(&user);
-    kndl_test_done(&f.answer);
 }
 
 static void cl_05_a_runner_that_is_let_in_says_what_becomes_of_its_update(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "u1", "behind"), KNDL_OK);
-    assert_int_equal(attend_as(&f, f.id, 1, "0.0.9", "updating to 0.1.0"), KNDL_OK);
-    const V1(Runner) *runner = shown(&f, f.id);
+    assert_int_equal(register_as(f, "ada", "u1", "behind"), KNDL_OK);
+    assert_int_equal(attend_as(f, f->id, 1, "0.0.9", "updating to 0.1.0"), KNDL_OK);
+    const V1(Runner) *runner = shown(f, f->id);
     assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_CONNECTED);
     assert_string_equal(runner->update_note, "updating to 0.1.0");
     assert_true(runner->is_outdated);
-    kndl_test_done(&f.answer);
 }
 
 /* One that is too old to be let in may fetch what it lacks. */
 static void ac_10_a_token_is_known_whatever_protocol_its_runner_speaks(void **state)
 {
+    struct fixture *f = *state;
     V1(CheckRunnerTokenRequest) req = INIT(CHECK_RUNNER_TOKEN_REQUEST);
     uint8_t hash[KNDL_HASH_BYTES];
-    struct fixture f;
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "c1", "checked"), KNDL_OK);
-    kndl_hash(kndl_slice_of(f.token), hash);
+    assert_int_equal(register_as(f, "ada", "c1", "checked"), KNDL_OK);
+    kndl_hash(kndl_slice_of(f->token), hash);
     req.token_hash = (ProtobufCBinaryData){sizeof hash, hash};
-    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+    assert_int_equal(ask(f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
                      KNDL_OK);
-    assert_string_equal(((V1(CheckRunnerTokenResponse) *)f.answer.response)->runner_id, f.id);
-    assert_int_equal(remove_as(&f, "ada", "c2", f.id), KNDL_OK);
-    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+    assert_string_equal(((V1(CheckRunnerTokenResponse) *)f->answer.response)->runner_id, f->id);
+    assert_int_equal(remove_as(f, "ada", "c2", f->id), KNDL_OK);
+    assert_int_equal(ask(f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
                      KNDL_UNAUTHENTICATED);
     req.token_hash.len = 3;
-    assert_int_equal(ask(&f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
+    assert_int_equal(ask(f, sessions_internal_service, "ada", "CheckRunnerToken", &req.base),
                      KNDL_UNAUTHENTICATED);
-    kndl_test_done(&f.answer);
 }
 
 static void ac_10_an_older_runner_is_turned_away_with_what_to_do_and_the_page_says_why(void **state)
 {
+    struct fixture *f = *state;
     struct kndl_nkey user;
-    struct fixture f;
 
-    set_up(&f, state);
     kndl_nkey_new(KNDL_NKEY_USER, &user);
-    assert_int_equal(register_as(&f, "ada", "p1", "old"), KNDL_OK);
-    assert_int_equal(attend(&f, f.id, 0), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Runner, unless it does so itself"));
-    const V1(Runner) *runner = shown(&f, f.id);
+    assert_int_equal(register_as(f, "ada", "p1", "old"), KNDL_OK);
+    assert_int_equal(attend(f, f->id, 0), KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(f->answer.err.message, "update the Runner, unless it does so itself"));
+    const V1(Runner) *runner = shown(f, f->id);
     assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_REFUSED);
     assert_non_null(strstr(runner->problem, "protocol 0 and the Hub 1: update the Runner"));
-    assert_int_equal(mint(&f, f.token, user.public, 0), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Runner, unless it does so itself"));
-    assert_int_equal(mint(&f, f.token, user.public, 2), KNDL_FAILED_PRECONDITION);
-    assert_non_null(strstr(f.answer.err.message, "update the Hub"));
-    runner = shown(&f, f.id);
+    assert_int_equal(mint(f, f->token, user.public, 0), KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(f->answer.err.message, "update the Runner, unless it does so itself"));
+    assert_int_equal(mint(f, f->token, user.public, 2), KNDL_FAILED_PRECONDITION);
+    assert_non_null(strstr(f->answer.err.message, "update the Hub"));
+    runner = shown(f, f->id);
     assert_string_equal(runner->version, "0.0.1");
     assert_string_equal(runner->update_note, "could not update to 0.1.0: no room");
     assert_true(runner->is_outdated);
 
     /* Updated, it is let in and its problem is over. */
-    assert_int_equal(attend(&f, f.id, 1), KNDL_OK);
-    runner = shown(&f, f.id);
+    assert_int_equal(attend(f, f->id, 1), KNDL_OK);
+    runner = shown(f, f->id);
     assert_int_equal(runner->state, KNDL__SESSIONS__V1__RUNNER__STATE__STATE_CONNECTED);
     assert_string_equal(runner->update_note, "");
     assert_false(runner->is_outdated);
     kndl_nkey_done(&user);
-    kndl_test_done(&f.answer);
 }
 
 static void a_runner_that_nobody_registered_is_refused(void **state)
 {
-    struct fixture f;
+    struct fixture *f = *state;
 
-    set_up(&f, state);
-    assert_int_equal(attend(&f, "stranger", 1), KNDL_PERMISSION_DENIED);
-    assert_null(shown(&f, "stranger"));
-    kndl_test_done(&f.answer);
+    assert_int_equal(attend(f, "stranger", 1), KNDL_PERMISSION_DENIED);
+    assert_null(shown(f, "stranger"));
 }
 
 static enum kndl_code report_running(struct fixture *f, const char *session_id)
@@ -395,75 +388,73 @@ static enum kndl_code report_running(struct fixture *f, const char *session_id)
 
 static void a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over(void **state)
 {
+    struct fixture *f = *state;
     V1(IssueModTokenRequest) issue = INIT(ISSUE_MOD_TOKEN_REQUEST);
     V1(MintGitTokenRequest) git = INIT(MINT_GIT_TOKEN_REQUEST);
     V1(AppendEventsRequest) append = INIT(APPEND_EVENTS_REQUEST);
     struct changes changes = {0};
     struct kndl_error err = {0};
-    struct fixture f;
     bool found = true;
 
-    set_up(&f, state);
-    assert_int_equal(register_as(&f, "ada", "r1", "gone"), KNDL_OK);
-    stage_attend(f.stage, f.id, NULL, 0);
-    const char *session = stage_make(f.stage, "ada", f.id, "hello");
-    stage_run(f.stage, f.id, session);
-    assert_int_equal(remove_as(&f, "ada", "r2", f.id), KNDL_OK);
-    assert_ptr_equal(f.answer.wake, &deadlines_task);
-    assert_int_equal(f.bus.runners.removed, 1);
+    assert_int_equal(register_as(f, "ada", "r1", "gone"), KNDL_OK);
+    stage_attend(f->stage, f->id, NULL, 0);
+    const char *session = stage_make(f->stage, "ada", f->id, "hello");
+    stage_run(f->stage, f->id, session);
+    assert_int_equal(remove_as(f, "ada", "r2", f->id), KNDL_OK);
+    assert_ptr_equal(f->answer.wake, &deadlines_task);
+    assert_int_equal(f->bus.runners.removed, 1);
 
     /* At once, whatever the tasks do. */
-    assert_int_equal(attend(&f, f.id, 1), KNDL_PERMISSION_DENIED);
-    assert_int_equal(report_running(&f, session), KNDL_NOT_FOUND);
+    assert_int_equal(attend(f, f->id, 1), KNDL_PERMISSION_DENIED);
+    assert_int_equal(report_running(f, session), KNDL_NOT_FOUND);
     issue.session_id = git.session_id = append.session_id = (char *)session;
     issue.run = append.run = 1;
     git.use = KNDL__SESSIONS__V1__MINT_GIT_TOKEN_REQUEST__USE__USE_SANDBOX;
-    append.runner_id = f.id;
+    append.runner_id = f->id;
     append.first_n = 1;
     append.mod_token_hash = (ProtobufCBinaryData){stage_token.size, (uint8_t *)stage_token.data};
-    kndl_test_done(&f.answer);
-    f.answer = kndl_test_runner_call(sessions_runner_service, &f.sessions, f.id, "IssueModToken",
-                                     &issue.base);
-    assert_int_equal(f.answer.err.code, KNDL_NOT_FOUND);
-    kndl_test_done(&f.answer);
-    f.answer = kndl_test_runner_call(sessions_runner_service, &f.sessions, f.id, "MintGitToken",
-                                     &git.base);
-    assert_int_equal(f.answer.err.code, KNDL_NOT_FOUND);
-    assert_int_equal(ask(&f, sessions_internal_service, "redactor", "AppendEvents", &append.base),
+    kndl_test_done(&f->answer);
+    f->answer = kndl_test_runner_call(sessions_runner_service, &f->sessions, f->id, "IssueModToken",
+                                      &issue.base);
+    assert_int_equal(f->answer.err.code, KNDL_NOT_FOUND);
+    kndl_test_done(&f->answer);
+    f->answer = kndl_test_runner_call(sessions_runner_service, &f->sessions, f->id, "MintGitToken",
+                                      &git.base);
+    assert_int_equal(f->answer.err.code, KNDL_NOT_FOUND);
+    assert_int_equal(ask(f, sessions_internal_service, "redactor", "AppendEvents", &append.base),
                      KNDL_NOT_FOUND);
-    assert_null(shown(&f, f.id));
+    assert_null(shown(f, f->id));
 
     while (found)
         assert_int_equal(
-            store_end_removed_next(f.stage->store, f.stage->arena, &found, &changes, &err), 0);
-    struct session now = stage_read(f.stage, session);
+            store_end_removed_next(f->stage->store, f->stage->arena, &found, &changes, &err), 0);
+    struct session now = stage_read(f->stage, session);
     assert_int_equal(now.state, LIFE(ASLEEP));
     assert_string_equal(now.reason_code, "runner_removed");
 
     const struct asked asked = {"ada", session, "w1", 0};
     assert_int_equal(
-        store_wake_session(f.stage->store, f.stage->arena, &asked, true, &now, &changes, &err), -1);
+        store_wake_session(f->stage->store, f->stage->arena, &asked, true, &now, &changes, &err),
+        -1);
     assert_int_equal(err.code, KNDL_ABORTED);
     assert_non_null(strstr(err.message, "was removed: begin a new Session"));
-    kndl_test_done(&f.answer);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cl_05_a_runner_that_is_let_in_says_what_becomes_of_its_update),
-        cmocka_unit_test(ac_10_a_token_is_known_whatever_protocol_its_runner_speaks),
-        cmocka_unit_test(the_owner_registers_a_runner_whose_token_is_shown_once),
-        cmocka_unit_test(names_are_short_and_plain),
-        cmocka_unit_test(nobody_but_the_owner_administers_runners_whatever_the_id),
-        cmocka_unit_test(a_request_id_that_was_used_for_something_else_is_refused),
-        cmocka_unit_test(a_late_repeat_of_a_rename_changes_nothing),
-        cmocka_unit_test(
-            cr_05_a_token_is_known_by_its_hash_until_it_is_rotated_or_its_runner_removed),
-        cmocka_unit_test(
-            ac_10_an_older_runner_is_turned_away_with_what_to_do_and_the_page_says_why),
-        cmocka_unit_test(a_runner_that_nobody_registered_is_refused),
-        cmocka_unit_test(a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(cl_05_a_runner_that_is_let_in_says_what_becomes_of_its_update),
+        TEST(ac_10_a_token_is_known_whatever_protocol_its_runner_speaks),
+        TEST(the_owner_registers_a_runner_whose_token_is_shown_once),
+        TEST(names_are_short_and_plain),
+        TEST(nobody_but_the_owner_administers_runners_whatever_the_id),
+        TEST(a_request_id_that_was_used_for_something_else_is_refused),
+        TEST(a_late_repeat_of_a_rename_changes_nothing),
+        TEST(cr_05_a_token_is_known_by_its_hash_until_it_is_rotated_or_its_runner_removed),
+        TEST(ac_10_an_older_runner_is_turned_away_with_what_to_do_and_the_page_says_why),
+        TEST(a_runner_that_nobody_registered_is_refused),
+        TEST(a_removed_runner_is_refused_by_every_row_and_its_sessions_are_over),
     };
 
     if (kndl_crypt_init(NULL) < 0)
