@@ -127,11 +127,10 @@ AVX512 struct short_text read_text(struct kndl_slice piece, enum escape_state st
     return text;
 }
 
-/* The last four bytes of a text that has so many at least. */
-AVX512 uint32_t last_four(const struct short_text *text)
+/* Four bytes of a text, before the one with this number. */
+AVX512 uint32_t four_before(const struct short_text *text, size_t number)
 {
-    __m128i places =
-        _mm_add_epi8(_mm_cvtsi32_si128((int)0xfffefdfc), _mm_set1_epi8((char)text->size));
+    __m128i places = _mm_add_epi8(_mm_cvtsi32_si128((int)0xfffefdfc), _mm_set1_epi8((char)number));
 
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(
         _mm512_permutexvar_epi8(_mm512_castsi128_si512(places), text->bytes)));
@@ -201,37 +200,57 @@ signs_in_memory_matter(const struct kndl_redact_set *set, __m512i before, size_t
 
 /* Of the signs of a text, eight at most, those that are worth a longer look. */
 AVX512 uint64_t glance_at_few(const struct filters *filters, __m512i before,
-                              const struct short_text *text)
+                              const struct short_text *text, uint64_t signs)
 {
     const __m512i each = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);
     const __m512i around = _mm512_set1_epi32(0x0100fffe); /* from two before to one behind */
-    __m512i numbered = _mm512_maskz_compress_epi8(text->signs, _mm512_load_si512(numbers));
+    __m512i numbered = _mm512_maskz_compress_epi8(signs, _mm512_load_si512(numbers));
     __m512i at = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(numbered));
     __m512i places = _mm512_add_epi8(_mm512_shuffle_epi8(at, each), around);
     __m512i behind = _mm512_add_epi8(places, _mm512_set1_epi8(4));
-    __mmask16 valid = (__mmask16)_bzhi_u32(0xff, (unsigned)__builtin_popcountll(text->signs));
+    __mmask16 valid = (__mmask16)_bzhi_u32(0xff, (unsigned)__builtin_popcountll(signs));
     const __m512i second = _mm512_set1_epi8(WORD_BYTES);
-    struct sixteen signs = {
+    struct sixteen around_them = {
         .before = _mm512_permutex2var_epi8(before, _mm512_add_epi8(places, second), text->bytes),
         .behind = _mm512_permutex2var_epi8(before, _mm512_add_epi8(behind, second), text->bytes),
         .left = _mm512_sub_epi32(_mm512_set1_epi32((int)text->size), at),
     };
 
-    return _pdep_u64(glance(filters, &signs, valid, true), text->signs);
+    return _pdep_u64(glance(filters, &around_them, valid, true), signs);
 }
 
-/* Is there a sign that may matter? */
+/* Is there a sign among these that may matter? */
 AVX512 bool signs_matter(const struct kndl_redact_set *set, const struct short_head *head,
-                         const struct short_text *text)
+                         const struct short_text *text, uint64_t signs)
 {
     enum { FEW_SIGNS = 8 };
-    uint64_t signs = text->signs;
 
     if (__builtin_expect((head->signs == 0) & (__builtin_popcountll(signs) <= FEW_SIGNS), 1))
-        signs = glance_at_few(&set->filters, head->before, text);
+        signs = glance_at_few(&set->filters, head->before, text, signs);
     return (head->signs | signs) != 0 &&
            signs_in_memory_matter(set, head->before, head->text_size, head->signs, text->bytes,
                                   text->size, signs);
+}
+
+/* Of these signs, passes over the last one if it is the text's last byte, or a break that is its
+ * end, and nothing is open before it. One that is cut is remembered. Returns the others. */
+AVX512 uint64_t pass_last_sign(const struct kndl_redact_set *set, const struct short_text *text,
+                               uint64_t signs, struct short_end *end)
+{
+    size_t at = 63 - (size_t)__builtin_clzll(signs);
+    uint32_t last = four_before(text, text->size);
+    bool is_cut = at + 1 == text->size;
+    bool is_break = (uint8_t)(last >> 16) == '\\' && short_escapes[(uint8_t)(last >> 24)] == BREAK;
+
+    if (at < PIECE_BYTES || !(is_cut || (at + 2 == text->size && is_break)))
+        return signs;
+
+    uint32_t before = four_before(text, at);
+    if (scan_begun(set, before, sizeof before) != 0 || filter_has(&set->filters.any4, before))
+        return signs;
+    if (is_cut && at < end->alive)
+        end->alive = at;
+    return signs & ~(UINT64_C(1) << at);
 }
 
 /* Scans the text in memory, as that of a longer piece. */
@@ -261,7 +280,7 @@ TARGET static __attribute__((noinline)) struct short_end scan_in_memory(struct k
 AVX512 struct short_end scan_short(struct kndl_redact_set *set, const struct short_head *head,
                                    const struct short_text *text)
 {
-    uint32_t last = last_four(text);
+    uint32_t last = four_before(text, text->size);
     size_t begun = scan_begun(set, last, sizeof last);
     bool is_shorter = (set->filters.middle4.pieces | set->filters.short4.pieces) != 0;
     bool all = may_have_form(&set->filters, head, text) | is_shorter;
@@ -269,8 +288,12 @@ AVX512 struct short_end scan_short(struct kndl_redact_set *set, const struct sho
                             .hold = text->size - begun,
                             .is_rare = (last << 8 * begun & UINT32_C(1) << 31) != 0};
 
-    if ((head->signs | text->signs) != 0 && !all)
-        all = signs_matter(set, head, text);
+    if ((head->signs | text->signs) != 0 && !all) {
+        uint64_t signs = text->signs;
+        if (signs >> (text->size - 2) != 0)
+            signs = pass_last_sign(set, text, signs, &end);
+        all = signs_matter(set, head, text, signs);
+    }
     if (__builtin_expect(all, 0))
         return scan_in_memory(set, head->before, head->text_size, text->bytes, text->size,
                               text->signs);
