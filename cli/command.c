@@ -18,7 +18,7 @@ const struct verb *const command_verbs[] = {
 
 static const char exits[] = "Ends with 0: done, 1: failed, 2: usage, 3: not found, no access or "
                             "not signed in, 4: conflict\n"
-                            "with the state, 5: the Hub cannot be reached.\n";
+                            "with the state, 5: the Hub, or a part of it, is away.\n";
 
 void command_help(FILE *out)
 {

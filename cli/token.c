@@ -127,8 +127,13 @@ const struct verb verb_token = {
     .name = "token",
     .usage = "set | show | remove [--json]",
     .summary = "your own Claude setup token",
-    .help = "set reads it from standard input, or asks for it and does not show what you type. It "
-            "and remove\nput your awake Sessions to sleep.\n\nset and remove:\n" CONFIRM_HELP,
+    .help =
+        "kndl token set      asks for it, or reads it from standard input; replaces an older one\n"
+        "kndl token show     since when there is one, when it ends, how often it was masked\n"
+        "kndl token remove\n\n"
+        "Your Sessions run on it, so that without one they cannot start: claude setup-token makes "
+        "one, for\na year, on your Claude subscription. An API key is refused. set and remove put "
+        "your awake Sessions\nto sleep, and want a yes in your browser:\n" CONFIRM_HELP,
     .options = json_option,
     .least = 1,
     .most = 1,

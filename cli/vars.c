@@ -357,7 +357,7 @@ static int run(struct cli *cli, const struct args *args, struct kndl_error *err)
 
 static const struct arg_option options[] = {
     {"sensitive", 0, NULL,
-     "masked in Sessions, and never shown again; else whoever sees the Repo reads it"},
+     "masked, and never shown again; without it whoever sees the Repo reads it"},
     {"build", 0, NULL, "available at build, too: kept for when there are Builds"},
     {"json", 0, NULL, "protobuf's JSON, one a line"},
     {NULL, 0, NULL, NULL},
