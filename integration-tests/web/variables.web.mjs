@@ -114,6 +114,15 @@ test('a .env file is pasted', async () => {
   await area.fill('A=1\nB=2\nA=3\n');
   await form.getByRole('button', { name: 'Set all' }).click();
   await form.getByRole('alert').getByText('Line 3 sets A again: leave one of them out.').waitFor();
+  ada.expected.push(/status of 400/);
+  await area.fill('SHORT_ONE=1');
+  await form.getByRole('button', { name: 'Set 1 Variable' }).click();
+  await form.getByRole('alert').getByText(/SHORT_ONE is too short/).waitFor();
+  ada.expected.pop();
+  await area.fill('nonsense');
+  await form.getByRole('button', { name: 'Set all' }).click();
+  await form.getByText('Line 1 is not NAME=value.').waitFor();
+  assert.equal(await form.getByRole('alert').count(), 1);
   await area.fill('\uFEFF# ours\r\nexport ONE="two words"\r\nTHREE=4 # four\r\nTOKEN=anew-and-long-enough\r\n');
   const read = form.getByRole('list', { name: 'What is read' }).getByRole('listitem');
   await read.filter({ hasText: 'THREE' }).getByText('too short to be masked').waitFor();

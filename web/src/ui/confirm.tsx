@@ -40,19 +40,21 @@ export function Confirm({ label, of, question, busy = false, onConfirm }: Props)
       }}
     >
       <p className="min-w-0 flex-1 basis-48 text-sm">{question}</p>
-      <Button
-        tone="danger"
-        aria-label={yes(name)}
-        onClick={() => {
-          setAsks(false)
-          onConfirm()
-        }}
-      >
-        {yes(label)}
-      </Button>
-      <Button autoFocus onClick={() => setAsks(false)}>
-        No
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          tone="danger"
+          aria-label={yes(name)}
+          onClick={() => {
+            setAsks(false)
+            onConfirm()
+          }}
+        >
+          {yes(label)}
+        </Button>
+        <Button autoFocus onClick={() => setAsks(false)}>
+          No
+        </Button>
+      </div>
     </div>
   )
 }

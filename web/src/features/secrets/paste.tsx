@@ -83,6 +83,7 @@ export function Paste({ repoId, known }: { repoId: bigint; known: readonly strin
         onSubmit={(event) => {
           event.preventDefault()
           setTried(true)
+          set.reset()
           if (wrong !== null) return
           const edits = entries.map((entry) => ({ ...entry, sensitive: !plain.has(entry.name), atBuild: false }))
           set.mutate(edits, {
