@@ -105,8 +105,8 @@ void kndl_redact_stream_free(struct kndl_redact_stream *stream);
 
 /*
  * From here on this set; the stream takes its own reference. A new value is found in all that has
- * not left yet, and where its beginning has left already (the last 64 bytes are remembered), its
- * rest is masked.
+ * not left yet, and where its beginning has left already (the last 64 bytes of text are remembered,
+ * but none of a title or link), its rest is masked.
  */
 void kndl_redact_stream_swap(struct kndl_redact_stream *stream, struct kndl_redact_set *set);
 
