@@ -21,6 +21,7 @@ enum lane {
     LANE_URL_2,
     LANE_URL_JSON, /* percent signs, and JSON in what they say: JSON in a URL */
     LANE_URL_JSON_2,
+    LANE_COUNT
 };
 
 struct lane_unit {

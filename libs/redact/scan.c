@@ -71,6 +71,7 @@ struct reading {
     size_t lead;            /* 1: what the escape stands for is skipped, so a form began before */
     struct state state;     /* of the automaton, after them */
     enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
+    size_t quiet;           /* up to here all was skipped; else `from` */
 };
 
 /* One decoded byte of text; false when all that began at or before the escape is dead. */
@@ -149,41 +150,87 @@ enum {
     OTHER_PLAIN = 4,  /* the same, not decoded: those lanes may have to come first */
 };
 
-/* Reads one lane; returns what it came by. */
-static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane,
-                     uint8_t sign)
+/* Reads on until nothing is open; returns what it came by. */
+static int read_on_in_lane(struct scan *scan, struct reading *reading, enum lane lane, uint8_t sign)
 {
-    struct reading reading = {.from = from, .at = from, .state = state, .skip = ESCAPE_GROUND};
     struct lane_unit unit;
     uint8_t other = sign == '%' ? '\\' : '%';
     int met = 0;
 
     for (;;) {
-        size_t before = reading.at;
-        size_t since = reading.since;
-        if (!lane_read_same(lane, scan->text, scan->size, &reading.at, &unit) &&
-            !lane_read(lane, scan->text, scan->size, &reading.at, &unit)) {
-            keep_open(scan, &reading);
+        size_t before = reading->at;
+        size_t since = reading->since;
+        if (!lane_read_same(lane, scan->text, scan->size, &reading->at, &unit) &&
+            !lane_read(lane, scan->text, scan->size, &reading->at, &unit)) {
+            keep_open(scan, reading);
             return met;
         }
-        if (before == from && reading.at == from + 1)
+        if (before == reading->from && reading->at == before + 1)
             return met; /* no escape at all */
         if (unit.bytes[0] == other)
-            met |= reading.at > before + 1 ? OTHER_SIGN : OTHER_SIGN | OTHER_PLAIN;
-        else if (unit.bytes[0] == sign && reading.at > before + 1)
+            met |= reading->at > before + 1 ? OTHER_SIGN : OTHER_SIGN | OTHER_PLAIN;
+        else if (unit.bytes[0] == sign && reading->at > before + 1)
             met |= SIGN_DECODED;
         for (size_t i = 0; i < unit.size; i++) {
-            if (!read_byte(scan, &reading, unit.bytes[i]))
+            if (!read_byte(scan, reading, unit.bytes[i]))
                 return met;
         }
-        if (reading.since == since && reading.skip != ESCAPE_C2)
-            reading.skipped += reading.at - before;
-        if (reading.since == 0 && reading.skip != ESCAPE_C2) {
-            reading.lead = 1;
-            if (reading.state.depth == 0)
+        if (reading->since == since && reading->skip != ESCAPE_C2)
+            reading->skipped += reading->at - before;
+        if (reading->since == 0 && reading->skip != ESCAPE_C2) {
+            reading->lead = 1;
+            if (reading->state.depth == 0)
                 return met;
+            if (reading->skip == ESCAPE_GROUND)
+                reading->quiet = reading->at;
         }
     }
+}
+
+/* Where an earlier reading of the lane has come by this sign in what it skipped, in the same state,
+ * it has read all that follows as this one would. So a long run of encoded breaks is read once. */
+static int is_read_already(const struct scan *scan, enum lane lane, size_t from, struct state state,
+                           struct pause *pause)
+{
+    if (from >= pause->until || state.node != pause->node || scan->text[from] != pause->sign)
+        return 0;
+    while (pause->at < from) {
+        struct lane_unit unit;
+        enum escape_state skip = pause->skip;
+        enum escape_class waited;
+        size_t at = pause->at;
+        if (!lane_read(lane, scan->text, scan->size, &at, &unit))
+            return 0;
+        for (size_t i = 0; i < unit.size; i++) {
+            (void)escape_step(&skip, unit.bytes[i], &waited);
+            if (escape_in_string(skip))
+                skip = ESCAPE_GROUND;
+        }
+        pause->at = (uint32_t)at;
+        pause->skip = (uint8_t)skip;
+    }
+    return pause->at == from && pause->skip == ESCAPE_GROUND;
+}
+
+/* Reads one lane; returns what it came by. */
+static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane,
+                     uint8_t sign)
+{
+    struct reading reading = {
+        .from = from, .at = from, .state = state, .skip = ESCAPE_GROUND, .quiet = from};
+    struct pause *pause = &scan->pauses[lane];
+    int met;
+
+    if (is_read_already(scan, lane, from, state, pause))
+        return pause->met;
+    met = read_on_in_lane(scan, &reading, lane, sign);
+    if (reading.quiet > from)
+        *pause = (struct pause){.at = (uint32_t)from,
+                                .until = (uint32_t)reading.quiet,
+                                .node = state.node,
+                                .sign = sign,
+                                .met = (uint8_t)met};
+    return met;
 }
 
 /* Eight backslashes stand for one at least in each lane; does no form go on with it? */

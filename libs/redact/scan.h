@@ -11,11 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lane.h"
 #include "mask.h"
 #include "normalise.h"
 #include "set.h"
 
 enum { SCAN_SHOWN_CHARACTERS = 7 /* of a form's beginning, at most, if it is not completed */ };
+
+/* What a lane skipped behind the sign that it began at, before anything was decoded. */
+struct pause {
+    uint32_t at; /* looked at again up to here ... */
+    uint32_t until;
+    uint32_t node; /* the automaton's, before and in it */
+    uint8_t skip;  /* enum escape_state, at `at` */
+    uint8_t sign;  /* that it began at */
+    uint8_t met;   /* what the lane came by later */
+};
 
 struct scan {
     struct kndl_redact_set *set;
@@ -32,6 +43,7 @@ struct scan {
     int found;     /* something is masked; until then mask[] holds nothing */
     size_t run;    /* masked without a gap: from here ... */
     size_t masked; /* ... to here */
+    struct pause pauses[LANE_COUNT]; /* of each lane, the last one */
 };
 
 /* Scans the whole text; sets mask[], hold, alive and secret. */

@@ -116,14 +116,16 @@ static int read_percents(const struct reading *reading, const uint8_t *at, uint3
     return may_go_on_with(reading, next, known);
 }
 
-/* Reads what follows escape by escape, as far as that is simple; `known` bytes of next are there.
- */
+enum { CAREFUL_UNITS = 12 /* breaks and colours among them */ };
+
+/* Reads what follows escape by escape, as far as that is simple and not long; `known` bytes of next
+ * are there. */
 static int read_carefully(const struct reading *reading, const uint8_t *at, uint32_t next,
                           size_t known)
 {
     if (reading->sign == '%')
         return read_percents(reading, at, next, known);
-    while (known < 4 && at + 2 < reading->end) {
+    for (int units = 0; units < CAREFUL_UNITS && known < 4 && at + 2 < reading->end; units++) {
         uint8_t byte = at[0] == '\\' ? short_escapes[at[1]] : 0;
         if (at[0] == MAYBE_C1 || at[0] == '%')
             break;

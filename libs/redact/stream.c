@@ -15,8 +15,9 @@ enum {
     SHORT_CHARACTERS = 4, /* fewer wait for the shorter time (D4) */
     SHORT_WAIT_US = 10 * 1000,
     LONG_WAIT_US = 100 * 1000,
-    RARE_APART_BYTES = 256, /* sequences that are rarer than this are */
-    RARE_BYTES_MAX = 1024,  /* taken byte by byte at a time */
+    REMEMBERED_BYTES = 8 * 1024, /* and eight longest forms, of what has left */
+    RARE_APART_BYTES = 256,      /* sequences that are rarer than this are */
+    RARE_BYTES_MAX = 1024,       /* taken byte by byte at a time */
 };
 
 struct kndl_redact_stream *kndl_redact_stream_new(struct kndl_redact_set *set,
@@ -290,6 +291,16 @@ static size_t held_most(const struct kndl_redact_stream *stream)
     return STREAM_HELD_BYTES + 4 * stream->set->automaton.longest;
 }
 
+/* What has left is not remembered without end: of a beginning behind which nothing but encoded line
+ * breaks and colours comes, the older half is given up. */
+static void forget_old(struct kndl_redact_stream *stream)
+{
+    size_t half = REMEMBERED_BYTES / 2 + 4 * stream->set->automaton.longest;
+
+    if (stream->sent > 2 * half)
+        stream_forget(stream, stream->sent - half, stream->sent - half);
+}
+
 enum ending {
     MORE_COMES, /* at once: what is only remembered waits, too, so that no escape is cut */
     GOES_ON,
@@ -337,6 +348,7 @@ static void settle(struct kndl_redact_stream *stream, enum ending ending, struct
         hold = find_cut(stream, hold);
     emit_held(stream, hold, out);
     stream_forget(stream, text.where[text.scan.alive], payload_alive);
+    forget_old(stream);
 }
 
 /* Is it likely that bulk_take() goes on from here? */

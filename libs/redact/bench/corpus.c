@@ -265,9 +265,10 @@ const char *hostile_make(enum hostile_kind kind, const struct corpus_values *val
                          struct kndl_buf *text)
 {
     static const char *const names[HOSTILE_COUNT] = {
-        "beginnings of all values", "one beginning, again and again", "ESC ] without end",
-        "ESC 7 ESC 8 without end",  "a title that never ends",        "one line of 1 MiB",
-        "one byte, repeated",       "percent signs, encoded text",    "backslashes",
+        "beginnings of all values", "one beginning, again and again",    "ESC ] without end",
+        "ESC 7 ESC 8 without end",  "a title that never ends",           "one line of 1 MiB",
+        "one byte, repeated",       "percent signs, encoded text",       "backslashes",
+        "JSON in JSON in JSON",     "a beginning, then \\n without end",
     };
 
     for (unsigned turn = 0; text->size < size; turn++) {
@@ -302,6 +303,14 @@ const char *hostile_make(enum hostile_kind kind, const struct corpus_values *val
             break;
         case HOSTILE_SLASHES:
             kndl_buf_append_char(text, '\\');
+            break;
+        case HOSTILE_DEEP:
+            kndl_buf_printf(text, "\\\\\\\\u%04x", (uint8_t)values->text[7][turn % 12]);
+            break;
+        case HOSTILE_BREAKS:
+            if (turn == 0)
+                kndl_buf_append(text, values->text[7], 12);
+            kndl_buf_append_text(text, "\\n");
             break;
         case HOSTILE_COUNT:
             break;

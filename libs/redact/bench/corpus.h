@@ -33,6 +33,8 @@ enum hostile_kind {
     HOSTILE_SAME,     /* one byte */
     HOSTILE_PERCENT,  /* encoded text without end */
     HOSTILE_SLASHES,  /* backslashes alone */
+    HOSTILE_DEEP,     /* encoded text, JSON three times */
+    HOSTILE_BREAKS,   /* a beginning, and encoded line breaks without end */
     HOSTILE_COUNT
 };
 
