@@ -45,11 +45,15 @@ static ssize_t read_typed(int signals, enum secret_shape shape, uint8_t *data, s
     return (ssize_t)size;
 }
 
-/* Several lines were pasted where one is asked for: the rest of it must not pass as typed. */
-static bool has_more_lines(void)
+/* Several lines were pasted where one is asked for: the rest of it must not pass as typed. The last
+ * of them may have no line break; a terminal that gives whole lines would not tell of it. */
+static bool has_more_lines(const struct termios *hidden)
 {
+    struct termios unbuffered = *hidden;
     struct pollfd fd = {STDIN_FILENO, POLLIN, 0};
 
+    unbuffered.c_lflag &= (tcflag_t)~ICANON;
+    tcsetattr(STDIN_FILENO, TCSANOW, &unbuffered);
     return poll(&fd, 1, PASTE_MS) > 0;
 }
 
@@ -72,7 +76,7 @@ static int ask(const char *prompt, enum secret_shape shape, const struct termios
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
     fprintf(stderr, "%s: ", prompt);
     ssize_t size = read_typed(signals, shape, data, most);
-    bool has_more = shape == SECRET_LINE && size > 0 && has_more_lines();
+    bool has_more = shape == SECRET_LINE && size > 0 && has_more_lines(&hidden);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, shown);
     fputc('\n', stderr);
     sigprocmask(SIG_SETMASK, &before, NULL); /* what waited ends us here */
@@ -89,8 +93,9 @@ static int ask(const char *prompt, enum secret_shape shape, const struct termios
 /* Without the line break at its end, of whichever system. */
 static void trim_end(struct kndl_secret *text)
 {
-    if (text->size > 0 && text->data[text->size - 1] == '\n')
-        text->size--;
+    if (text->size == 0 || text->data[text->size - 1] != '\n')
+        return;
+    text->size--;
     if (text->size > 0 && text->data[text->size - 1] == '\r')
         text->size--;
 }

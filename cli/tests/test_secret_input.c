@@ -120,24 +120,29 @@ static void several_lines_are_taken_up_to_their_end(void **state)
 /* Else the first line would be the value, and the shell would get the rest. */
 static void several_lines_where_one_is_asked_for_are_refused(void **state)
 {
-    int master, slave, status;
+    static const char *const pasted[] = {"-BEGIN-\nkey\n-END-\n", "-BEGIN-\nkey"};
 
     (void)state;
-    pid_t pid = start(SECRET_LINE, "-BEGIN-", &master, &slave);
-    wait_for(master, "Value: ");
-    assert_int_equal(write(master, "-BEGIN-\nkey\n-END-\n", 18), 18);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-    close(master);
-    close(slave);
+    for (size_t i = 0; i < sizeof pasted / sizeof pasted[0]; i++) {
+        size_t size = strlen(pasted[i]);
+        int master, slave, status;
+
+        pid_t pid = start(SECRET_LINE, "-BEGIN-", &master, &slave);
+        wait_for(master, "Value: ");
+        assert_int_equal(write(master, pasted[i], size), (ssize_t)size);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+        close(master);
+        close(slave);
+    }
 }
 
 static void one_line_break_at_the_end_is_none_of_it(void **state)
 {
     static const struct {
         const char *piped, *wanted;
-    } cases[] = {
-        {"v", "v"}, {"v\n", "v"}, {"v\r\n", "v"}, {"v\n\n", "v\n"}, {"a\r\nb\r\n", "a\r\nb"}};
+    } cases[] = {{"v", "v"},       {"v\n", "v"},   {"v\r\n", "v"},
+                 {"v\n\n", "v\n"}, {"v\r", "v\r"}, {"a\r\nb\r\n", "a\r\nb"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
