@@ -66,7 +66,9 @@ static void say(const struct args *args, const char *text)
         fprintf(stderr, "%s.\n", text);
 }
 
-#define GONE "Sessions start without it from here on; those that run keep it until they sleep"
+#define GONE                                                                                       \
+    "Sessions start without it from here on, unless their Repo has another of that name; those "   \
+    "that run keep it until they sleep"
 
 static void say_set(const struct args *args)
 {
@@ -119,7 +121,6 @@ static int set(struct cli *cli, const char *repo, const char *name, const struct
                struct kndl_error *err)
 {
     KNDL_CLEANUP(kndl_secret_done) struct kndl_secret value = {0};
-
     int64_t repo_id;
 
     if (find_repo(cli, repo, &repo_id, err) < 0 || read_value(name, args, &value, err) < 0)

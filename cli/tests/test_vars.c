@@ -198,6 +198,30 @@ static void remove_of_one_that_is_not_there_says_so(void **state)
     assert_int_equal(f->hub.err.code, KNDL_NOT_FOUND);
 }
 
+/* A Shared one that is linked applies once the Repo's own is gone. */
+static void remove_says_that_another_of_that_name_applies(void **state)
+{
+    struct fixture *f = *state;
+    V1(RemoveVariableResponse) removed = KNDL__SECRETS__V1__REMOVE_VARIABLE_RESPONSE__INIT;
+    char said[300] = "";
+    int kept = dup(STDERR_FILENO);
+    FILE *err = tmpfile();
+
+    removed.removed = true;
+    hub_will_answer(&f->hub, "/ListVariables", &f->list.base);
+    hub_will_answer(&f->hub, "/RemoveVariable", &removed.base);
+    dup2(fileno(err), STDERR_FILENO);
+    int result = RUN(f, &verb_vars, "demo/hello", "remove", "TOKEN");
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(err);
+    assert_non_null(fgets(said, sizeof said, err));
+    fclose(err);
+    assert_int_equal(result, 0);
+    assert_non_null(strstr(said, "start without it from here on, unless their Repo has another of "
+                                 "that name; "));
+}
+
 static void link_names_a_shared_variable_by_its_id(void **state)
 {
     struct fixture *f = *state;
@@ -319,6 +343,7 @@ int main(void)
         TEST(in_json_the_count_is_protobufs),
         TEST(set_takes_the_value_from_standard_input),
         TEST(remove_of_one_that_is_not_there_says_so),
+        TEST(remove_says_that_another_of_that_name_applies),
         TEST(several_lines_are_told_by_their_number),
         TEST(shared_ones_say_which_repos_have_them),
         TEST(link_names_a_shared_variable_by_its_id),

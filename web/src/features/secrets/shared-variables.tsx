@@ -67,7 +67,7 @@ function SharedRow({ variable, repos, onChange }: RowProps) {
           <Confirm
             label="Remove"
             of={variable.name}
-            question="Its Repos’ Sessions start without it from here on."
+            question="Its Repos’ Sessions start without it from here on, unless a Repo has its own of that name."
             busy={remove.isPending}
             onConfirm={() => remove.mutate(sharedId)}
           />

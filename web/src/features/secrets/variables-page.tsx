@@ -39,7 +39,7 @@ function RepoVariables({ repoId, name }: { repoId: bigint; name: string }) {
                   <Confirm
                     label="Remove"
                     of={variable.name}
-                    question="Sessions start without it from here on; those that run keep it until they sleep."
+                    question="Sessions start without it from here on, unless a Shared one of that name is linked; those that run keep it until they sleep."
                     busy={remove.isPending}
                     onConfirm={() => remove.mutate(variable.name)}
                   />
