@@ -51,13 +51,12 @@ static int check_request(struct kndl_call *call, const V1(CreateSessionRequest) 
 static int mask_prompt(struct kndl_call *call, const char *prompt, int64_t repo_id,
                        const char **ret_masked)
 {
-    struct sessions *sessions = call->state;
     const struct masking masking = {.creator_id = call->actor.id, .repo_id = repo_id};
 
     *ret_masked = "";
     if (prompt[0] == '\0')
         return 0;
-    return peers_mask(sessions->bus, call, &masking, &prompt, 1, ret_masked);
+    return mask_written(call, &masking, &prompt, 1, ret_masked);
 }
 
 static const char *content_of(struct kndl_call *call, const V1(CreateSessionRequest) *req,

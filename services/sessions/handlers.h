@@ -13,6 +13,8 @@
 #include "kndl/sessions/v1/sessions_service.pb-c.h"
 #include "store.h"
 
+struct masking;
+
 int create_session(struct kndl_call *call, const Kndl__Sessions__V1__CreateSessionRequest *req,
                    Kndl__Sessions__V1__CreateSessionResponse *resp);
 int list_sessions(struct kndl_call *call, const Kndl__Sessions__V1__ListSessionsRequest *req,
@@ -56,3 +58,10 @@ bool is_graphic(const char *text, size_t most);
  * and no command (its submit refuses what begins with a slash).
  */
 int check_prompt(struct kndl_call *call, const char *text);
+
+/*
+ * peers_mask() of what the call's person wrote. Fails with KNDL_UNAVAILABLE, and that it was not
+ * taken, while it cannot be masked; why is in the log, for it is no matter of theirs.
+ */
+int mask_written(struct kndl_call *call, const struct masking *masking, const char *const *texts,
+                 size_t count, const char **ret_texts);

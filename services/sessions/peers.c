@@ -7,7 +7,6 @@
 
 #include "kndl/bus.h"
 #include "kndl/clock.h"
-#include "kndl/log.h"
 #include "kndl/redactor/v1/redactor_service.pb-c.h"
 #include "kndl/repo_access/v1/repo_access_service.pb-c.h"
 #include "kndl/rpc.h"
@@ -179,17 +178,6 @@ static int ask_mask(struct kndl_bus *bus, struct kndl_call *call, const REDACTOR
     return KNDL_CALL(REDACTOR, Mask, REDACTOR_SERVICE, bus, call, req, ret_resp);
 }
 
-/* Of whoever wrote something. The cause is no matter of theirs; another error is. */
-static int fail_unmasked(struct kndl_call *call)
-{
-    if (call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED)
-        return -1;
-    kndl_log(KNDL_WARNING, "nothing can be masked", KNDL_STR("why", call->err.message));
-    return kndl_fail(&call->err, KNDL_UNAVAILABLE,
-                     "what you wrote was not taken, since the Hub cannot mask it now: redactor or "
-                     "secrets is away; " KNDL_BACK_SOON);
-}
-
 int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct masking *masking,
                const char *const *texts, size_t count, const char **ret_texts)
 {
@@ -204,7 +192,7 @@ int peers_mask(struct kndl_bus *bus, struct kndl_call *call, const struct maskin
     req.n_texts = count;
     limit(call);
     if (ask_mask(bus, call, &req, &resp) < 0)
-        return fail_unmasked(call);
+        return -1;
     if (resp->n_texts != count)
         return kndl_fail(&call->err, KNDL_INTERNAL, "redactor answered %zu of %zu texts",
                          resp->n_texts, count);

@@ -48,13 +48,27 @@ int check_prompt(struct kndl_call *call, const char *text)
     return 0;
 }
 
+int mask_written(struct kndl_call *call, const struct masking *masking, const char *const *texts,
+                 size_t count, const char **ret_texts)
+{
+    struct sessions *sessions = call->state;
+
+    if (peers_mask(sessions->bus, call, masking, texts, count, ret_texts) == 0)
+        return 0;
+    if (call->err.code != KNDL_UNAVAILABLE && call->err.code != KNDL_DEADLINE_EXCEEDED)
+        return -1;
+    kndl_log(KNDL_WARNING, "nothing can be masked", KNDL_STR("why", call->err.message));
+    return kndl_fail(&call->err, KNDL_UNAVAILABLE,
+                     "what you wrote was not taken, since the Hub cannot mask it now: redactor or "
+                     "secrets is away; " KNDL_BACK_SOON);
+}
+
 static int mask_one(struct kndl_call *call, const char *session_id, const char *text,
                     const char **ret_masked)
 {
-    struct sessions *sessions = call->state;
     const struct masking masking = {.session_id = session_id};
 
-    return peers_mask(sessions->bus, call, &masking, &text, 1, ret_masked);
+    return mask_written(call, &masking, &text, 1, ret_masked);
 }
 
 /* The call's person as the one who asks. */
@@ -182,8 +196,7 @@ static int answer_question(struct kndl_call *call, const V1(AnswerQuestionReques
     (void)resp;
     if (kndl_call_check_request_id(call, req->request_id) < 0 || check_answers(call, req) < 0 ||
         find_key(call, &key) < 0 ||
-        peers_mask(sessions->bus, call, &masking, (const char *const *)req->answers, req->n_answers,
-                   masked) < 0)
+        mask_written(call, &masking, (const char *const *)req->answers, req->n_answers, masked) < 0)
         return -1;
     for (size_t i = 0; i < req->n_answers; i++)
         kndl_buf_printf(&content, "%zu:%s\n", strlen(masked[i]), masked[i]);

@@ -103,6 +103,7 @@ static void why_a_start_failed_is_masked_before_it_is_stored(void **state)
         failed(id, "clone_failed", "the clone with secret failed", "fatal: secret");
     f->bus.peers.redactor_down = true;
     assert_int_equal(report(f, "r1", "ReportEnded", &req.base), KNDL_UNAVAILABLE);
+    assert_string_equal(f->answer.err.message, "redactor does not answer");
     assert_int_equal(stage_read(f->stage, id).state, LIFE(STARTING));
     f->bus.peers.redactor_down = false;
     assert_int_equal(report(f, "r2", "ReportEnded", &req.base), KNDL_NOT_FOUND);

@@ -128,8 +128,10 @@ static void a_prompt_that_cannot_be_masked_is_not_stored(void **state)
     const char *id = stage_make(f->stage, "ada", "r1", "");
     f->bus.peers.redactor_down = true;
     assert_int_equal(send(f, "ada", id, "p1", "hello"), KNDL_UNAVAILABLE);
+    assert_non_null(strstr(f->answer.err.message, "what you wrote was not taken"));
     assert_int_equal(stage_view(f->stage, id).queue_count, 0);
     assert_int_equal(create(f, "ada", "m1", "hello"), KNDL_UNAVAILABLE);
+    assert_non_null(strstr(f->answer.err.message, "what you wrote was not taken"));
 }
 
 static void ac_06_without_access_a_session_answers_as_if_it_did_not_exist(void **state)
