@@ -172,6 +172,28 @@ test('a Shared variable is made, linked, and overridden by the Repo\'s own', asy
   await ada.check();
 });
 
+test('a Shared variable that is removed while it is changed is made anew', async () => {
+  const shared = ada.page.getByRole('region', { name: 'Shared variables' });
+  const entry = shared.getByRole('list', { name: 'Shared variables' }).getByRole('listitem')
+    .filter({ has: ada.page.getByLabel('Link ANEW to') });
+  await set(shared, 'ANEW', 'first', false);
+  await entry.getByRole('button', { name: 'Change ANEW' }).click();
+  await entry.getByRole('button', { name: 'Remove ANEW', exact: true }).click();
+  await entry.getByRole('button', { name: 'Yes, remove ANEW' }).click();
+  await entry.waitFor({ state: 'detached' });
+  await set(shared, 'ANEW', 'second', false);
+  await entry.getByText('ANEW=second').waitFor();
+});
+
+test('a Repo that is not there is said to be none, and nothing can be set', async () => {
+  await ada.page.goto('/variables?repo=demo%2Fgone');
+  await ada.page.getByRole('status').getByText('There is no Repo demo/gone that you may see').waitFor();
+  assert.equal(await ada.page.getByRole('form').count(), 0);
+  await ada.check();
+  await chooseRepo(ada);
+  await row('ONE').first().waitFor();
+});
+
 test('RD-01: stars in the page, and a change that waits for the next wake', async () => {
   const id = lines(await kndl.ok('new', 'demo/hello', '--json'))[0].id;
   await until('it is Active', async () => (await kndl.json('show', id))[0].session.state === 'STATE_ACTIVE');

@@ -89,7 +89,7 @@ function InPage({ children }: { children: ReactNode }) {
 const variables = createRoute({
   getParentRoute: () => root,
   path: '/variables',
-  validateSearch: ({ repo }): { repo?: string } => (typeof repo === 'string' ? { repo } : {}),
+  validateSearch: ({ repo }): { repo?: string } => (typeof repo === 'string' && repo !== '' ? { repo } : {}),
   component: function Variables() {
     const { repo } = variables.useSearch()
     const navigate = variables.useNavigate()

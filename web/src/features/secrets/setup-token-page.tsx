@@ -71,6 +71,7 @@ export function SetupTokenPage() {
         className="flex flex-col gap-3"
         onSubmit={(event) => {
           event.preventDefault()
+          remove.reset()
           set.mutate(value.trim(), { onSuccess: () => setValue('') })
         }}
       >

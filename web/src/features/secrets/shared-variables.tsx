@@ -9,6 +9,7 @@ import { ErrorText, Loading } from '@/ui/feedback'
 import { Select } from '@/ui/field'
 
 import { useLinkShared, useRemoveShared, useSetShared, useSharedVariables } from './api/variables'
+import { meantShared } from './chosen'
 import { useBegin, VariableForm, Warnings } from './variable-form'
 import { VariableRow } from './variable-row'
 
@@ -84,13 +85,6 @@ export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
   const set = useSetShared()
   const { begin, sharedId, count, change } = useBegin()
 
-  // Which one a name means: that whose Change was pressed, or the only one of that name; '' makes one.
-  const changed = (name: string) => {
-    if (sharedId !== '' && name === begin.name) return sharedId
-    const same = shared.data?.filter((variable) => variable.name === name && !variable.moreRepos) ?? []
-    return same.length === 1 ? same[0]!.sharedId : ''
-  }
-
   return (
     <section className="flex flex-col gap-3" aria-labelledby="shared-variables">
       <h2 id="shared-variables" className="text-lg font-semibold">
@@ -121,7 +115,10 @@ export function SharedVariables({ repos }: { repos: readonly Repo[] }) {
         begin={begin}
         busy={set.isPending}
         error={set.isError ? sentence(set.error) : null}
-        onSave={(edit, done) => set.mutate({ ...edit, sharedId: changed(edit.name) }, { onSuccess: done })}
+        onSave={(edit, done) => {
+          const meant = meantShared(shared.data ?? [], edit.name, { name: begin.name, sharedId })
+          set.mutate({ ...edit, sharedId: meant }, { onSuccess: done })
+        }}
       />
       {set.data !== undefined && <Warnings warnings={set.data.warnings} />}
     </section>

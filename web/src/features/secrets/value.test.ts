@@ -7,6 +7,8 @@ test('of a long value its beginning is shown, and how long it is', () => {
   expect(beginning('one\ntwo')).toBe('one')
   expect(beginning('x'.repeat(500))).toBe('x'.repeat(120))
   expect(sizeText('x'.repeat(16_384))).toBe('16,384 characters')
+  expect(beginning('😀'.repeat(121))).toBe('😀'.repeat(120))
+  expect(sizeText('😀😀')).toBe('2 characters')
   expect(sizeText('one\ntwo\n')).toBe('8 characters, 2 lines')
 })
 
@@ -15,6 +17,8 @@ test('what would turn the line around is a mark', () => {
 })
 
 test('RD-06: what is too short to be masked', () => {
-  expect(['', 'abc', '  abc  ', 'a\nb\nc', 'äöü'].every(isTooShort)).toBe(true)
-  expect(['abcd', ' abcd', '1234', 'a\nbcd', '😀😀😀😀'].some(isTooShort)).toBe(false)
+  const short = ['', 'abc', '  abc  ', '\tabc\t', 'a\nb\nc', '\u0085abc\u007f', ' \n abc', 'äöü']
+  const long = ['abcd', ' abcd', '1234', 'a\nbcd', 'a\tbc', '\u00a0abc', 'abc\ufeff', '😀😀😀😀']
+  expect(short.filter((value) => !isTooShort(value))).toEqual([])
+  expect(long.filter(isTooShort)).toEqual([])
 })

@@ -1,11 +1,12 @@
 import { sentence } from '@/lib/transport'
 import { Button } from '@/ui/button'
 import { Confirm } from '@/ui/confirm'
-import { Empty, ErrorText, Loading } from '@/ui/feedback'
+import { Empty, ErrorText, Loading, Notices } from '@/ui/feedback'
 import { Select } from '@/ui/field'
 import { Page } from '@/ui/page'
 
 import { useRemoveVariable, useRepos, useSetVariables, useVariables } from './api/variables'
+import { chosenRepo } from './chosen'
 import { maskedText } from './masked'
 import { Paste } from './paste'
 import { RedactionTest } from './redaction-test'
@@ -75,7 +76,8 @@ interface Props {
 
 export function VariablesPage({ repoName, onRepo }: Props) {
   const repos = useRepos()
-  const repo = repos.data?.find(({ name }) => name === repoName) ?? repos.data?.[0]
+  const repo = repos.data && chosenRepo(repos.data, repoName)
+  const isLost = repo === undefined && repoName !== undefined
 
   return (
     <Page title="Variables">
@@ -85,14 +87,24 @@ export function VariablesPage({ repoName, onRepo }: Props) {
       {repos.isPending && <Loading what="Repos" />}
       {repos.isError && <ErrorText retry={() => void repos.refetch()}>{sentence(repos.error)}</ErrorText>}
       {repos.data?.length === 0 && <Empty title="There is no Repo that you may see" />}
-      {repo !== undefined && (
+      {repos.data !== undefined && repos.data.length > 0 && (
         <>
+          {isLost && (
+            <Notices>{[`There is no Repo ${repoName} that you may see: it was renamed, or you have lost access to it. Choose one.`]}</Notices>
+          )}
           <Select
             label="Repo"
-            value={repo.name}
+            value={repo?.name ?? ''}
             onChange={onRepo}
-            options={repos.data!.map(({ name }) => ({ value: name, label: name }))}
+            options={[
+              ...(isLost ? [{ value: '', label: 'Choose a Repo…' }] : []),
+              ...repos.data.map(({ name }) => ({ value: name, label: name })),
+            ]}
           />
+        </>
+      )}
+      {repo !== undefined && (
+        <>
           <RepoVariables key={String(repo.id)} repoId={repo.id} name={repo.name} />
           <SharedVariables repos={repos.data!} />
         </>
