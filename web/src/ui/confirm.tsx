@@ -11,7 +11,7 @@ interface Props {
 }
 
 // A button that asks once more, in its own place. The keyboard is on No then, and back on the button
-// after No or Escape.
+// after either answer and Escape.
 export function Confirm({ label, of, question, busy = false, onConfirm }: Props) {
   const name = of === undefined ? label : `${label} ${of}`
   const yes = (text: string) => `Yes, ${text[0]!.toLowerCase() + text.slice(1)}`

@@ -71,9 +71,12 @@ function Changes({ session, changes }: { session: Session; changes: readonly Var
   const list = changes.map(({ name, how }) => `${name} ${hows[how]}`).join(', ')
   const isLong = changes.length > changesInLine
   return (
-    <div role="status" className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
-      The Repo’s Variables have changed since this Session started. That applies at its next wake
-      {isLong ? '.' : `: ${list}.`} <VariablesWay repo={session.repoName} />
+    <div className="px-4 pb-2 text-sm text-muted [overflow-wrap:anywhere]">
+      <span role="status">
+        The Repo’s Variables have changed since this Session started. That applies at its next wake
+        {isLong ? '.' : `: ${list}.`}
+      </span>{' '}
+      <VariablesWay repo={session.repoName} />
       {isLong && (
         <details>
           <summary className="min-h-11 cursor-pointer py-2 md:min-h-9">{changes.length} changes</summary>
@@ -87,8 +90,11 @@ function Changes({ session, changes }: { session: Session; changes: readonly Var
 export function SessionHeader({ session }: { session: Session }) {
   const connection = useConnection()
   const control = useControl(session.id)
-  const { reset } = control
-  useEffect(reset, [reset, session.state]) // what was refused in another state is over
+  const { reset, isPending } = control
+  // What was refused in another state is over; what is not answered yet is not.
+  useEffect(() => {
+    if (!isPending) reset()
+  }, [session.state])
   const changes = useVariableChanges(session.id, session.state === State.ACTIVE)
   return (
     <header className="border-b border-line bg-panel">
@@ -121,10 +127,9 @@ export function SessionHeader({ session }: { session: Session }) {
       )}
       {session.reason !== '' && (
         <div
-          role="status"
           className={`px-4 pb-2 text-sm [overflow-wrap:anywhere] ${session.state === State.FAILED ? 'text-bad' : 'text-muted'}`}
         >
-          {capital(session.reason)} {session.isCreator && <Mend session={session} />}
+          <span role="status">{capital(session.reason)}</span> {session.isCreator && <Mend session={session} />}
         </div>
       )}
       {changes.length > 0 && <Changes session={session} changes={changes} />}
