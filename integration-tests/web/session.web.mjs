@@ -53,8 +53,7 @@ async function send(page, text) {
 // The whole transcript, as a person reads it: from its top, a screen at a time, since what is out of
 // sight is not in the page. Each item's text once.
 async function readTranscript(page) {
-  return log(page).evaluate(async (frame) => {
-    const scroller = frame.firstElementChild;
+  return log(page).evaluate(async (scroller) => {
     const items = new Map();
     const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     for (let top = 0; ; top += scroller.clientHeight / 2) {

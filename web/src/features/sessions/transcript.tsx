@@ -74,16 +74,22 @@ export function Transcript({ snapshot, loadOlder, loadingOlder }: Props) {
     <div
       ref={frame}
       className="relative min-h-0 flex-1"
-      role="log"
-      aria-label="Transcript"
-      aria-live="off"
       onWheel={onHand}
       onTouchMove={onHand}
       onKeyDown={onHand}
       onPointerDown={onHand}
       onPointerMove={(event) => event.buttons !== 0 && onHand()}
     >
-      <VList ref={list} shift={shifted} className="h-full" tabIndex={0} onScroll={onScroll}>
+      <VList
+        ref={list}
+        shift={shifted}
+        className="h-full"
+        role="log"
+        aria-label="Transcript"
+        aria-live="off"
+        tabIndex={0}
+        onScroll={onScroll}
+      >
         {items.map((item) => (
           <div key={item.key} className="mx-auto w-full max-w-3xl px-3 py-1.5 md:px-6">
             <TranscriptItem item={item} />
