@@ -92,7 +92,7 @@ GLANCE __mmask16 may_stand(const struct filters *filters, __m512i before, __m512
 }
 
 /* Of the valid signs, the first eight if they are few, a bit for each that is worth a longer look.
- * No branch: which escapes there are is as good as random. */
+ * No branch but for double backslashes: which escapes there are is as good as random. */
 GLANCE __mmask16 glance(const struct filters *filters, const struct sixteen *signs, __mmask16 valid,
                         bool are_few)
 {

@@ -71,7 +71,10 @@ struct reading {
     size_t lead;            /* 1: what the escape stands for is skipped, so a form began before */
     struct state state;     /* of the automaton, after them */
     enum escape_state skip; /* encoded colours and line breaks are skipped like real ones */
-    size_t quiet;           /* up to here all was skipped; else `from` */
+    size_t quiet;           /* up to here all was skipped; else 0 ... */
+    size_t quiet_skipped;   /* ... with so much of `skipped` ... */
+    enum escape_state quiet_skip; /* ... and this `skip` */
+    int joined;                   /* it came to a pause of an earlier one */
 };
 
 /* One decoded byte of text; false when all that began at or before the escape is dead. */
@@ -143,58 +146,29 @@ static void keep_open(struct scan *scan, const struct reading *reading)
         scan->alive = reading->from;
 }
 
-/* What a lane came by while something was open. */
+/* The signs that a lane came by while something was open: the next level begins with one. A plain
+ * one is not decoded, so that the other sign's lanes may have to come first. */
 enum {
-    SIGN_DECODED = 1, /* its own sign, which the next level begins with */
-    OTHER_SIGN = 2,   /* the other lanes' sign */
-    OTHER_PLAIN = 4,  /* the same, not decoded: those lanes may have to come first */
+    PLAIN_PERCENT = 1,
+    DECODED_PERCENT = 2,
+    PLAIN_BACKSLASH = 4,
+    DECODED_BACKSLASH = 8,
+    ANY_PERCENT = PLAIN_PERCENT | DECODED_PERCENT,
+    ANY_BACKSLASH = PLAIN_BACKSLASH | DECODED_BACKSLASH,
 };
 
-/* Reads on until nothing is open; returns what it came by. */
-static int read_on_in_lane(struct scan *scan, struct reading *reading, enum lane lane, uint8_t sign)
+static inline int which_sign(uint8_t byte, int is_decoded)
 {
-    struct lane_unit unit;
-    uint8_t other = sign == '%' ? '\\' : '%';
-    int met = 0;
-
-    for (;;) {
-        size_t before = reading->at;
-        size_t since = reading->since;
-        if (!lane_read_same(lane, scan->text, scan->size, &reading->at, &unit) &&
-            !lane_read(lane, scan->text, scan->size, &reading->at, &unit)) {
-            keep_open(scan, reading);
-            return met;
-        }
-        if (before == reading->from && reading->at == before + 1)
-            return met; /* no escape at all */
-        if (unit.bytes[0] == other)
-            met |= reading->at > before + 1 ? OTHER_SIGN : OTHER_SIGN | OTHER_PLAIN;
-        else if (unit.bytes[0] == sign && reading->at > before + 1)
-            met |= SIGN_DECODED;
-        for (size_t i = 0; i < unit.size; i++) {
-            if (!read_byte(scan, reading, unit.bytes[i]))
-                return met;
-        }
-        if (reading->since == since && reading->skip != ESCAPE_C2)
-            reading->skipped += reading->at - before;
-        if (reading->since == 0 && reading->skip != ESCAPE_C2) {
-            reading->lead = 1;
-            if (reading->state.depth == 0)
-                return met;
-            if (reading->skip == ESCAPE_GROUND)
-                reading->quiet = reading->at;
-        }
-    }
+    if (__builtin_expect(!lane_is_sign(byte), 1))
+        return 0;
+    return (byte == '%' ? PLAIN_PERCENT : PLAIN_BACKSLASH) << is_decoded;
 }
 
-/* Where an earlier reading of the lane has come by this sign in what it skipped, in the same state,
- * it has read all that follows as this one would. So a long run of encoded breaks is read once. */
-static int is_read_already(const struct scan *scan, enum lane lane, size_t from, struct state state,
-                           struct pause *pause)
+/* Looks at a pause again up to where the reading is: has that come to the same place? */
+static int is_in_pause(const struct scan *scan, enum lane lane, const struct reading *reading,
+                       struct pause *pause)
 {
-    if (from >= pause->until || state.node != pause->node || scan->text[from] != pause->sign)
-        return 0;
-    while (pause->at < from) {
+    while (pause->at < reading->at) {
         struct lane_unit unit;
         enum escape_state skip = pause->skip;
         enum escape_class waited;
@@ -206,30 +180,97 @@ static int is_read_already(const struct scan *scan, enum lane lane, size_t from,
             if (escape_in_string(skip))
                 skip = ESCAPE_GROUND;
         }
+        if (skip != ESCAPE_C2)
+            pause->skipped -= (uint32_t)at - pause->at;
         pause->at = (uint32_t)at;
         pause->skip = (uint8_t)skip;
     }
-    return pause->at == from && pause->skip == ESCAPE_GROUND;
+    return pause->at == reading->at && pause->skip == reading->skip;
+}
+
+/* Has a lane been read on with this node behind the pause? It will be. */
+static int is_read_already(struct pause *pause, uint32_t node)
+{
+    for (uint32_t i = 0; i < pause->count && i < PAUSE_NODES; i++) {
+        if (pause->nodes[i] == node)
+            return 1;
+    }
+    pause->nodes[pause->count++ % PAUSE_NODES] = node;
+    return 0;
+}
+
+/* So a long run of encoded breaks is read once. 0: and all behind it has been, as well. */
+static int skip_pause(struct reading *reading, struct pause *pause)
+{
+    reading->joined = 1;
+    if (is_read_already(pause, reading->state.node))
+        return 0;
+    reading->at = pause->until;
+    reading->skip = pause->skip_until;
+    reading->skipped += pause->skipped;
+    reading->lead = 1;
+    return 1;
+}
+
+/* Reads on until nothing is open; returns what it came by. */
+static int read_on_in_lane(struct scan *scan, struct reading *reading, enum lane lane)
+{
+    struct pause *pause = &scan->pauses[lane];
+    struct lane_unit unit;
+    int met = 0;
+
+    for (;;) {
+        if (reading->at < pause->until && reading->since == 0 && reading->state.depth > 0 &&
+            is_in_pause(scan, lane, reading, pause)) {
+            met |= pause->met;
+            if (!skip_pause(reading, pause))
+                return met;
+        }
+        size_t before = reading->at;
+        size_t since = reading->since;
+        if (!lane_read_same(lane, scan->text, scan->size, &reading->at, &unit) &&
+            !lane_read(lane, scan->text, scan->size, &reading->at, &unit)) {
+            keep_open(scan, reading);
+            return met;
+        }
+        if (before == reading->from && reading->at == before + 1)
+            return met; /* no escape at all */
+        met |= which_sign(unit.bytes[0], reading->at > before + 1);
+        for (size_t i = 0; i < unit.size; i++) {
+            if (!read_byte(scan, reading, unit.bytes[i]))
+                return met;
+        }
+        if (reading->since == since && reading->skip != ESCAPE_C2)
+            reading->skipped += reading->at - before;
+        if (reading->since == 0 && reading->skip != ESCAPE_C2) {
+            reading->lead = 1;
+            if (reading->state.depth == 0)
+                return met;
+            reading->quiet = reading->at;
+            reading->quiet_skipped = reading->skipped;
+            reading->quiet_skip = reading->skip;
+        }
+    }
 }
 
 /* Reads one lane; returns what it came by. */
-static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane,
-                     uint8_t sign)
+static int read_lane(struct scan *scan, size_t from, struct state state, enum lane lane)
 {
-    struct reading reading = {
-        .from = from, .at = from, .state = state, .skip = ESCAPE_GROUND, .quiet = from};
+    struct reading reading = {.from = from, .at = from, .state = state, .skip = ESCAPE_GROUND};
     struct pause *pause = &scan->pauses[lane];
-    int met;
+    int met = read_on_in_lane(scan, &reading, lane);
 
-    if (is_read_already(scan, lane, from, state, pause))
-        return pause->met;
-    met = read_on_in_lane(scan, &reading, lane, sign);
-    if (reading.quiet > from)
+    if (reading.joined) {
+        pause->met |= (uint8_t)met;
+    } else if (reading.quiet != 0) {
         *pause = (struct pause){.at = (uint32_t)from,
                                 .until = (uint32_t)reading.quiet,
-                                .node = state.node,
-                                .sign = sign,
+                                .skipped = (uint32_t)reading.quiet_skipped,
+                                .count = 1,
+                                .nodes = {state.node},
+                                .skip_until = (uint8_t)reading.quiet_skip,
                                 .met = (uint8_t)met};
+    }
     return met;
 }
 
@@ -245,28 +286,28 @@ static int is_dead_run(const struct scan *scan, size_t at, struct state state)
 
 static void scan_percent(struct scan *scan, size_t at, struct state state)
 {
-    int met = read_lane(scan, at, state, LANE_URL, '%');
+    int met = read_lane(scan, at, state, LANE_URL);
 
-    if (met & SIGN_DECODED)
-        (void)read_lane(scan, at, state, LANE_URL_2, '%');
-    if (met & OTHER_SIGN && read_lane(scan, at, state, LANE_URL_JSON, '%') & OTHER_SIGN)
-        (void)read_lane(scan, at, state, LANE_URL_JSON_2, '%');
-    if (met & OTHER_PLAIN && read_lane(scan, at, state, LANE_JSON_URL, '%') & OTHER_SIGN)
-        (void)read_lane(scan, at, state, LANE_JSON_2_URL, '%');
+    if (met & DECODED_PERCENT)
+        (void)read_lane(scan, at, state, LANE_URL_2);
+    if (met & ANY_BACKSLASH && read_lane(scan, at, state, LANE_URL_JSON) & ANY_BACKSLASH)
+        (void)read_lane(scan, at, state, LANE_URL_JSON_2);
+    if (met & PLAIN_BACKSLASH && read_lane(scan, at, state, LANE_JSON_URL) & ANY_BACKSLASH)
+        (void)read_lane(scan, at, state, LANE_JSON_2_URL);
 }
 
 static void scan_backslash(struct scan *scan, size_t at, struct state state)
 {
-    int met = read_lane(scan, at, state, LANE_JSON, '\\');
+    int met = read_lane(scan, at, state, LANE_JSON);
 
-    if (met & SIGN_DECODED) {
-        met |= read_lane(scan, at, state, LANE_JSON_2, '\\');
-        (void)read_lane(scan, at, state, LANE_JSON_3, '\\');
+    if (met & DECODED_BACKSLASH) {
+        met |= read_lane(scan, at, state, LANE_JSON_2);
+        (void)read_lane(scan, at, state, LANE_JSON_3);
     }
-    if (met & OTHER_SIGN) {
-        (void)read_lane(scan, at, state, LANE_JSON_URL, '\\');
-        if (met & SIGN_DECODED)
-            (void)read_lane(scan, at, state, LANE_JSON_2_URL, '\\');
+    if (met & ANY_PERCENT) {
+        (void)read_lane(scan, at, state, LANE_JSON_URL);
+        if (met & DECODED_BACKSLASH)
+            (void)read_lane(scan, at, state, LANE_JSON_2_URL);
     }
 }
 

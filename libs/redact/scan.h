@@ -18,14 +18,19 @@
 
 enum { SCAN_SHOWN_CHARACTERS = 7 /* of a form's beginning, at most, if it is not completed */ };
 
-/* What a lane skipped behind the sign that it began at, before anything was decoded. */
+enum { PAUSE_NODES = 8 };
+
+/* What a lane skipped behind a sign before anything was decoded. It is skipped whatever stands
+ * before it; what comes behind is read once for each of the automaton's last few nodes there. */
 struct pause {
     uint32_t at; /* looked at again up to here ... */
     uint32_t until;
-    uint32_t node; /* the automaton's, before and in it */
-    uint8_t skip;  /* enum escape_state, at `at` */
-    uint8_t sign;  /* that it began at */
-    uint8_t met;   /* what the lane came by later */
+    uint32_t skipped;            /* bytes between, as a reading counts them */
+    uint32_t count;              /* of nodes read on with, the last ones are kept */
+    uint32_t nodes[PAUSE_NODES]; /* the automaton's, before and in it */
+    uint8_t skip;                /* enum escape_state, at `at` ... */
+    uint8_t skip_until;          /* ... and at `until` */
+    uint8_t met;                 /* what the lane came by later */
 };
 
 struct scan {

@@ -198,7 +198,7 @@ static void scan_signs(struct scan *scan, size_t held, const uint16_t *signs, si
     }
 }
 
-/* Signs in what was held are few, and have been kept before. */
+/* Of signs in what was held no list is kept; it is looked through. */
 static void scan_head(struct scan *scan, size_t held)
 {
     struct stretch stretch = {0};

@@ -1,4 +1,5 @@
-/* A glance at sixteen signs at once, which tells nearly all of them to be without meaning. */
+/* A glance at sixteen signs at once, which tells nearly all of them to be without meaning, and a
+ * second one at those it left, which drops encoded colours. */
 
 #include "glance_avx512.h"
 #include "sign.h"
@@ -55,7 +56,7 @@ AVX512 INLINE __m512i measure_parameters(__m512i eights)
                             _mm512_set1_epi64(~7));
 }
 
-enum { COLOUR_BYTES = 17 /* of a break, and a colour of eight parameters */ };
+enum { COLOUR_BYTES = 17 /* read from a break on: with `\u001b[` nine, and eight behind */ };
 
 /* Of eight signs, a bit for each that is an encoded colour, or a break before one, with a byte
  * behind that stands for itself. */

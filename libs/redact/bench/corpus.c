@@ -268,7 +268,7 @@ const char *hostile_make(enum hostile_kind kind, const struct corpus_values *val
         "beginnings of all values", "one beginning, again and again",    "ESC ] without end",
         "ESC 7 ESC 8 without end",  "a title that never ends",           "one line of 1 MiB",
         "one byte, repeated",       "percent signs, encoded text",       "backslashes",
-        "JSON in JSON in JSON",     "a beginning, then \\n without end",
+        "JSON in JSON in JSON",     "a beginning, then \\n without end", "\\r\\n without end",
     };
 
     for (unsigned turn = 0; text->size < size; turn++) {
@@ -311,6 +311,9 @@ const char *hostile_make(enum hostile_kind kind, const struct corpus_values *val
             if (turn == 0)
                 kndl_buf_append(text, values->text[7], 12);
             kndl_buf_append_text(text, "\\n");
+            break;
+        case HOSTILE_CRLF:
+            kndl_buf_append_text(text, "\\r\\n");
             break;
         case HOSTILE_COUNT:
             break;

@@ -35,6 +35,7 @@ enum hostile_kind {
     HOSTILE_SLASHES,  /* backslashes alone */
     HOSTILE_DEEP,     /* encoded text, JSON three times */
     HOSTILE_BREAKS,   /* a beginning, and encoded line breaks without end */
+    HOSTILE_CRLF,     /* encoded breaks of two letters that two values begin with */
     HOSTILE_COUNT
 };
 

@@ -122,7 +122,8 @@ void kndl_redact_feed(struct kndl_redact_stream *stream, struct kndl_slice piece
 int64_t kndl_redact_deadline(const struct kndl_redact_stream *stream);
 
 /* Lets the held bytes go if their deadline has come; else does nothing. The stream goes on, and
- * if the value then completes, its rest is masked. */
+ * if the value then completes, its rest is masked: within 8 KiB and eight longest forms, which are
+ * remembered of what has left. A value over 8 KiB, all of it as `\\\\u00XX`, is longer. */
 void kndl_redact_expire(struct kndl_redact_stream *stream, int64_t now_us, struct kndl_buf *out);
 
 /* The end of the text: all that is held leaves. The stream is then as new. */
