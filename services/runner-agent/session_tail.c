@@ -17,7 +17,6 @@
 
 enum {
     TURN_BYTES = 256 * 1024, /* then others have theirs; but a line is read whole */
-    LATE_MS = 5000,          /* a row's way from Claude Code to here */
 };
 
 struct session_tail {
@@ -73,7 +72,7 @@ static void spool_line(struct session *session, struct kndl_slice line, const ch
 
 static bool line_was_told(const struct session *session, struct kndl_slice line)
 {
-    int64_t told_ms = spool_rows_at_ms(session->spool) - LATE_MS, at_ms;
+    int64_t told_ms = spool_rows_at_ms(session->spool) - SPOOL_ROW_MS_MAX, at_ms;
     struct kndl_json *json;
 
     if (claude_parse_line(line, &json) < 0)

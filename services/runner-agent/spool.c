@@ -116,6 +116,7 @@ static int scan(struct spool *spool, struct kndl_error *err)
 
         if (spool_segment_scan(spool->directory, segment, take_record, spool, err) < 0)
             return -1;
+        segment->rows_at_ms = spool->marks.now.sources_at_ms;
         spool->bytes += segment->size;
         spool->last_n = segment->last_n;
     }
@@ -238,11 +239,19 @@ int spool_read(struct spool *spool, int64_t from, size_t count_most, size_t byte
     return 0;
 }
 
+/* Are its rows so old that a transcript's reader knows without them what was told? */
+static bool is_long_told(const struct spool *spool, const struct spool_segment *segment)
+{
+    return segment->rows_at_ms == 0 ||
+           spool->marks_on_disk.sources_at_ms - segment->rows_at_ms >= SPOOL_ROW_MS_MAX;
+}
+
 void spool_forget(struct spool *spool, int64_t through)
 {
     size_t gone = 0;
 
-    while (gone + 1 < spool->segment_count && spool->segments[gone].last_n <= through) {
+    while (gone + 1 < spool->segment_count && spool->segments[gone].last_n <= through &&
+           is_long_told(spool, &spool->segments[gone])) {
         KNDL_CLEANUP(kndl_buf_done) struct kndl_buf path = {0};
 
         spool_segment_path(spool->directory, spool->segments[gone].first_n, &path);
@@ -304,6 +313,7 @@ static void written(void *data, const struct kndl_error *err)
         if (err->code == KNDL_OK) {
             last->size += job->bytes.size;
             last->last_n = job->last_n;
+            last->rows_at_ms = job->marks.sources_at_ms;
             spool->bytes += job->bytes.size;
             spool->last_n = job->last_n;
             spool->marks_on_disk = job->marks;

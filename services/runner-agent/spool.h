@@ -71,7 +71,11 @@ int spool_read(struct spool *spool, int64_t from, size_t count_most, size_t byte
                struct kndl_arena *arena, Kndl__Event__V1__Event ***ret_events, size_t *ret_count,
                struct kndl_error *err);
 
-/* sessions has stored all up to here. */
+/* A row's way from Claude Code to here: what was written before is known by its time. */
+enum { SPOOL_ROW_MS_MAX = 5000 };
+
+/* sessions has stored all up to here. The rows of the newest SPOOL_ROW_MS_MAX stay: after a restart
+ * nothing else tells that they were told. */
 void spool_forget(struct spool *spool, int64_t through);
 
 bool spool_is_full(const struct spool *spool);

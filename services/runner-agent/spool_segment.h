@@ -20,6 +20,7 @@ struct spool_segment {
     int64_t first_n;
     int64_t last_n; /* first_n - 1: empty */
     size_t size;
+    int64_t rows_at_ms; /* when the newest row up to its end arrived; 0: none had */
 };
 
 void spool_segment_path(const char *directory, int64_t first_n, struct kndl_buf *out);

@@ -289,7 +289,7 @@ static void what_sessions_stored_goes_by_segments_and_the_numbers_go_on(void **s
     memset(big, 'x', (5 << 20) - 1);
     append(f, big, "a", 1);
     fake_disk_run(&f->disk);
-    append(f, "two", "b", 2);
+    append(f, "two", "b", 2 + SPOOL_ROW_MS_MAX);
     fake_disk_run(&f->disk);
     spool_forget(f->spool, 1);
     assert_int_equal(spool_first_n(f->spool), 2);
@@ -298,9 +298,30 @@ static void what_sessions_stored_goes_by_segments_and_the_numbers_go_on(void **s
     spool_forget(f->spool, 2);
     reopen(f);
     assert_int_equal(spool_last_n(f->spool), 2);
-    append(f, "three", "c", 3);
+    append(f, "three", "c", 3 + SPOOL_ROW_MS_MAX);
     fake_disk_run(&f->disk);
     assert_int_equal(spool_last_n(f->spool), 3);
+}
+
+/* By its time alone nobody knows that the row was told. */
+static void li_06_a_row_that_just_came_is_known_after_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    KNDL_CLEANUP(kndl_free) char *big = kndl_alloc(1, 5 << 20);
+
+    memset(big, 'x', (5 << 20) - 1);
+    append(f, big, "row-a", 1);
+    fake_disk_run(&f->disk);
+    append(f, "two", "row-b", SPOOL_ROW_MS_MAX);
+    fake_disk_run(&f->disk);
+    spool_forget(f->spool, 2);
+    reopen(f);
+    assert_true(spool_has_source(f->spool, "row-a"));
+
+    append(f, "three", "row-c", 1 + SPOOL_ROW_MS_MAX);
+    fake_disk_run(&f->disk);
+    spool_forget(f->spool, 3);
+    assert_int_equal(spool_first_n(f->spool), 2);
 }
 
 static void waiting_without_events_comes_after_those_before(void **state)
@@ -327,6 +348,7 @@ int main(void)
         TEST(a_full_disk_refuses_and_gives_the_numbers_again),
         TEST(a_spool_over_its_bound_refuses_what_the_mod_keeps),
         TEST(what_sessions_stored_goes_by_segments_and_the_numbers_go_on),
+        TEST(li_06_a_row_that_just_came_is_known_after_a_restart),
         TEST(waiting_without_events_comes_after_those_before),
     };
 
