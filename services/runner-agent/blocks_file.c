@@ -77,7 +77,8 @@ static void file_written(void *data, const struct kndl_error *err)
 {
     struct write_job *job = data;
 
-    job->done(job->data, err);
+    if (job->done != NULL)
+        job->done(job->data, err);
     kndl_buf_done(&job->path);
     kndl_buf_done(&job->bytes);
     free(job);

@@ -16,6 +16,7 @@
 /*
  * Writes them off the loop, before whatever the disk is given afterwards; `turn` is one more each
  * time. Returns how many bytes that is. RESOURCE_EXHAUSTED: the disk is full; the one before stays.
+ * `done` may be NULL.
  */
 size_t blocks_file_write(struct disk *disk, const char *directory, uint64_t turn,
                          const Kndl__Runner__V1__OpenBlocks *blocks, disk_done_fn done, void *data);

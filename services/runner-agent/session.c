@@ -114,6 +114,8 @@ void session_free_all(struct runner *runner)
     while (runner->sessions != NULL) {
         struct session *session = runner->sessions;
 
+        if (!session->is_forgotten)
+            session_keep_blocks_at_end(session);
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is unlinked */
         session->callbacks = 0; /* nobody calls back any more */
         if (session->is_forgotten)

@@ -42,40 +42,57 @@ static void keep_late(void *data)
     session_keep_blocks(data);
 }
 
-void session_keep_blocks(struct session *session)
+/* What streams now; returns how many bytes that is. */
+static size_t write_blocks(struct session *session, disk_done_fn done)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf directory = {0};
     RV1(OpenBlock) blocks[DELTA_BLOCKS_MAX], *list[DELTA_BLOCKS_MAX];
     RV1(OpenBlocks) open = KNDL__RUNNER__V1__OPEN_BLOCKS__INIT;
-    size_t count = delta_list_open(session->deltas, blocks), size;
-    int64_t now_ms = kndl_clock_ms();
 
-    if (count == 0)
-        return;
-    if (now_ms < session->blocks.next_ms) {
-        kndl_timer_start(session->blocks.timer, (uint64_t)(session->blocks.next_ms - now_ms), 0);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
+    open.n_blocks = delta_list_open(session->deltas, blocks);
+    for (size_t i = 0; i < open.n_blocks; i++)
         list[i] = &blocks[i];
     open.epoch = session->taken_epoch;
     open.m = (int64_t)session->taken_m;
     open.last_n = spool_last_n(session->spool);
     open.blocks = list;
-    open.n_blocks = count;
     session_spool_path(session, &directory);
+    return blocks_file_write(session->runner->disk, kndl_buf_text(&directory),
+                             ++session->blocks.turn, &open, done, session);
+}
+
+static bool streams(struct session *session)
+{
+    RV1(OpenBlock) blocks[DELTA_BLOCKS_MAX];
+
+    return session->deltas != NULL && delta_list_open(session->deltas, blocks) > 0;
+}
+
+void session_keep_blocks(struct session *session)
+{
+    int64_t now_ms = kndl_clock_ms();
+
+    if (!streams(session))
+        return;
+    if (now_ms < session->blocks.next_ms) {
+        kndl_timer_start(session->blocks.timer, (uint64_t)(session->blocks.next_ms - now_ms), 0);
+        return;
+    }
     session_enter(session);
-    size = blocks_file_write(session->runner->disk, kndl_buf_text(&directory),
-                             ++session->blocks.turn, &open, blocks_written, session);
-    session->blocks.next_ms = now_ms + (int64_t)size / BYTES_A_MS;
+    session->blocks.next_ms = now_ms + (int64_t)write_blocks(session, blocks_written) / BYTES_A_MS;
+}
+
+void session_keep_blocks_at_end(struct session *session)
+{
+    if (streams(session))
+        (void)write_blocks(session, NULL);
 }
 
 void session_forget_blocks(struct session *session)
 {
     KNDL_CLEANUP(kndl_buf_done) struct kndl_buf directory = {0};
-    RV1(OpenBlock) blocks[DELTA_BLOCKS_MAX];
 
-    if (session->blocks.turn == 0 || delta_list_open(session->deltas, blocks) > 0)
+    if (session->blocks.turn == 0 || streams(session))
         return;
     session_spool_path(session, &directory);
     blocks_file_remove(session->runner->disk, kndl_buf_text(&directory));
@@ -84,14 +101,13 @@ void session_forget_blocks(struct session *session)
 
 /* ------------------------------------------------------------------------------- reading them */
 
-/* Closes what has its Event on the disk since. */
-static void close_told(struct session *session, int64_t from)
+void session_close_told(struct session *session, int64_t first_n)
 {
     Kndl__Event__V1__Event **events;
     struct kndl_error err = {0};
     size_t count;
 
-    for (int64_t n = from; n <= spool_last_n(session->spool); n += (int64_t)count) {
+    for (int64_t n = first_n; n <= spool_last_n(session->spool); n += (int64_t)count) {
         kndl_arena_reset(session->arena);
         if (spool_read(session->spool, n, READ_EVENTS_MAX, READ_BYTES_MAX, session->arena, &events,
                        &count, &err) < 0)
@@ -108,7 +124,7 @@ static void take_back(struct session *session, const RV1(OpenBlocks) * open)
         strlen(open->epoch) >= sizeof session->taken_epoch)
         return;
     delta_open_again(session->deltas, open->blocks, open->n_blocks);
-    close_told(session, open->last_n + 1);
+    session_close_told(session, open->last_n + 1);
     memcpy(session->taken_epoch, open->epoch, strlen(open->epoch) + 1);
     session->taken_m = (uint64_t)open->m;
     if (spool_mark_of(session->spool, open->epoch) > session->taken_m)

@@ -174,14 +174,20 @@ static void write_end(struct session *session)
 
 static void read_again(void *data)
 {
-    session_read_transcript(data);
+    struct session *session = data;
+
+    kndl_timer_free(kndl_steal(&session->timer));
+    session_read_transcript(session);
 }
 
-/* The disk is full. The transcript has what is missing; false: that was so for too long. */
+/* Something found no place on the disk. While that is full, what is missing waits in the transcript
+ * and in the open blocks, which a run has that was up; false: not so, or for too long. */
 static bool wait_for_room(struct session *session)
 {
     int64_t now_ms = kndl_clock_ms();
 
+    if (session->unspooled != KNDL_RESOURCE_EXHAUSTED || !session->was_running)
+        return false;
     if (session->end.gives_up_ms == 0) {
         session->end.gives_up_ms = now_ms + ROOM_MS_MAX;
         kndl_log(KNDL_WARNING, "the end of a run waits for room on the disk",
@@ -200,17 +206,31 @@ static bool wait_for_room(struct session *session)
     return true;
 }
 
+/* The transcript has told what Claude Code took of what it was asked. */
+static void settle_asked(struct session *session)
+{
+    prompts_settle(session->prompts);
+    answers_settle(session->answers);
+    orders_settle(session->orders, "Claude Code ended first");
+}
+
 static void all_spooled(void *data, const struct kndl_error *err)
 {
     struct session *session = data;
 
+    bool has_all = session->unspooled == KNDL_OK;
+
     (void)err;
     if (!session_leave(session))
         return;
-    delta_settle(session->deltas, !session->is_unspooled);
-    if (session->is_unspooled && wait_for_room(session))
+    delta_settle(session->deltas, has_all);
+    if (!has_all)
+        session_close_told(session, session->end.pass_first_n);
+    if (!has_all && wait_for_room(session))
         return;
-    if (session->was_full && !session->is_unspooled) {
+    if (!has_all)
+        settle_asked(session);
+    if (session->was_full && has_all) {
         session_full_no_more(session);
         session_enter(session);
         spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
@@ -227,17 +247,16 @@ static void batches_spooled(void *data, const struct kndl_error *err)
     (void)err;
     if (!session_leave(session))
         return;
-    if (!session->is_unspooled)
+    if (session->unspooled == KNDL_OK) {
+        settle_asked(session);
         session_spool_unfinished(session);
+    }
     session_enter(session);
     spool_append(session->spool, NULL, NULL, 0, all_spooled, session);
 }
 
 void session_transcript_read(struct session *session)
 {
-    prompts_settle(session->prompts);
-    answers_settle(session->answers);
-    orders_settle(session->orders, "Claude Code ended first");
     session_enter(session);
     spool_append(session->spool, NULL, NULL, 0, batches_spooled, session);
 }

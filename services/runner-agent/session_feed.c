@@ -57,10 +57,11 @@ static void spooled(void *data, const struct kndl_error *err)
 
     if (!session_leave(session))
         return;
-    if (err->code != KNDL_OK && session->end.gives_up_ms == 0 && !session->is_unspooled)
+    if (err->code != KNDL_OK && session->end.gives_up_ms == 0 && session->unspooled == KNDL_OK)
         kndl_log(KNDL_ERROR, "an Event could not be spooled", KNDL_STR("session", session->id),
                  KNDL_STR("why", err->message));
-    session->is_unspooled = session->is_unspooled || err->code != KNDL_OK;
+    if (err->code != KNDL_OK)
+        session->unspooled = err->code;
     forward_wake(session->forward, 0);
 }
 
@@ -124,6 +125,8 @@ static void batch_spooled(void *data, const struct kndl_error *err)
             kndl_log(KNDL_ERROR, "the spool does not take Events", KNDL_STR("session", session->id),
                      KNDL_STR("why", err->message));
         session->was_full = true;
+        session->unspooled = err->code; /* an end that reads the transcript meanwhile took its rows
+                                           for known */
         session_tell_waits(session);
         return;
     }

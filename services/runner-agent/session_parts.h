@@ -43,7 +43,8 @@ struct session_end {
     char *reason;
     struct kndl_buf last_output;
     bool conversation_exists;
-    int64_t gives_up_ms; /* waiting for room on the disk; 0: it does not wait */
+    int64_t pass_first_n; /* of the Events that this reading of the transcript spools */
+    int64_t gives_up_ms;  /* waiting for room on the disk; 0: it does not wait */
 };
 
 struct session {
@@ -104,10 +105,10 @@ struct session {
     struct kndl_arena *arena; /* of one batch */
     char taken_epoch[40];     /* of the mod's events, also of those that are in no spool */
     uint64_t taken_m;
-    int64_t relay_at_us; /* when the newest of the mod's events arrived */
-    bool was_full;       /* the spool refused something; said once it takes again */
-    bool is_unspooled;   /* … something that is not the mod's: its end tries again */
-    bool mod_sent_all;   /* the mod said its last word */
+    int64_t relay_at_us;      /* when the newest of the mod's events arrived */
+    bool was_full;            /* the spool refused something; said once it takes again */
+    bool mod_sent_all;        /* the mod said its last word */
+    enum kndl_code unspooled; /* why it refused something since an end read the transcript last */
 
     /* What streams, on the disk: session_blocks.c. */
     struct {
@@ -208,7 +209,7 @@ void session_take_batch(void *data, struct relay_held *held, const struct claude
                         int64_t received_us);
 void session_send_deltas(void *data, Kndl__Event__V1__Delta *const *pieces, size_t count,
                          const char *ended_turn_id);
-/* Spools Events of our own, or of the transcript. Where that fails is_unspooled is set. */
+/* Spools Events of our own, or of the transcript. Where that fails unspooled says why. */
 void session_spool(struct session *session, Kndl__Event__V1__Event *const *events, size_t count);
 void session_note(struct session *session, const char *code, const char *text);
 /* What the spool refused it has now. */
@@ -222,8 +223,12 @@ void session_spool_unfinished(struct session *session);
 void session_open_blocks(struct session *session);
 /* What streams is on the disk before what the disk is given afterwards. */
 void session_keep_blocks(struct session *session);
+/* The same at the end of this process, however short ago it was written. */
+void session_keep_blocks_at_end(struct session *session);
 /* Removes it, if nothing streams any more. */
 void session_forget_blocks(struct session *session);
+/* Closes what has its Event in the spool, from this one on. */
+void session_close_told(struct session *session, int64_t first_n);
 
 /* --- session_git.c */
 

@@ -62,7 +62,7 @@ static void spool_line(struct session *session, struct kndl_slice line, const ch
 {
     struct claude_news news;
 
-    if (session->is_unspooled)
+    if (session->unspooled != KNDL_OK)
         return; /* read again from there */
     kndl_arena_reset(session->arena);
     claude_read_line(session->reader, line, subagent_id, session->arena, &news);

@@ -192,6 +192,7 @@ static void looked(void *data, const struct sandbox_answer *answer, struct kndl_
 
 void session_read_transcript(struct session *session)
 {
-    session->is_unspooled = false;
+    session->unspooled = KNDL_OK;
+    session->end.pass_first_n = spool_last_n(session->spool) + 1;
     read_transcript(session, 0, 1, looked);
 }

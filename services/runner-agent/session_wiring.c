@@ -141,7 +141,6 @@ int session_open_parts(struct session *session, struct kndl_error *err)
                                                           .is_taken_back = session->is_adopted,
                                                           .on_send = session_send_deltas,
                                                           .data = session});
-    session_open_blocks(session);
     session->reader = claude_reader_new(
         &(struct claude_links){match_prompt, match_turn, match_block, answered_by, session});
     session->prompts = prompts_new(&(struct prompts_options){.loop = runner->loop,
@@ -168,6 +167,7 @@ int session_open_parts(struct session *session, struct kndl_error *err)
                                                              .on_opened = stream_opened,
                                                              .on_waiting = session_output_waits,
                                                              .data = session});
+    session_open_blocks(session);
     return 0;
 }
 
