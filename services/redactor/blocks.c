@@ -208,9 +208,21 @@ void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *ma
     pthread_mutex_unlock(&part->lock);
 }
 
-/* Of a Session's blocks those with this id and of this thread; NULL: any. */
-static void forget(struct blocks *blocks, const char *session_id, const char *block_id,
-                   const char *subagent_id)
+/* Blocks of a Session; NULL: any. */
+struct which {
+    const char *block_id;
+    const char *tool_use_id;
+    const char *subagent_id;
+};
+
+static bool is_meant(const struct which *which, const struct block *block)
+{
+    return (which->block_id == NULL || strcmp(block->id, which->block_id) == 0) &&
+           (which->tool_use_id == NULL || strcmp(block->tool_use_id, which->tool_use_id) == 0) &&
+           (which->subagent_id == NULL || strcmp(block->subagent_id, which->subagent_id) == 0);
+}
+
+static void forget(struct blocks *blocks, const char *session_id, const struct which *which)
 {
     struct part *part = part_of(blocks, session_id);
 
@@ -218,9 +230,7 @@ static void forget(struct blocks *blocks, const char *session_id, const char *bl
     for (struct block **at = &part->first; *at != NULL;) {
         struct block *block = *at;
 
-        if (strcmp(block->session_id, session_id) != 0 ||
-            (block_id != NULL && strcmp(block->id, block_id) != 0) ||
-            (subagent_id != NULL && strcmp(block->subagent_id, subagent_id) != 0)) {
+        if (strcmp(block->session_id, session_id) != 0 || !is_meant(which, block)) {
             at = &block->next;
             continue;
         }
@@ -232,17 +242,22 @@ static void forget(struct blocks *blocks, const char *session_id, const char *bl
 
 void blocks_forget(struct blocks *blocks, const char *session_id, const char *block_id)
 {
-    forget(blocks, session_id, block_id, NULL);
+    forget(blocks, session_id, &(struct which){.block_id = block_id});
+}
+
+void blocks_forget_tool(struct blocks *blocks, const char *session_id, const char *tool_use_id)
+{
+    forget(blocks, session_id, &(struct which){.tool_use_id = tool_use_id});
 }
 
 void blocks_forget_main(struct blocks *blocks, const char *session_id)
 {
-    forget(blocks, session_id, NULL, "");
+    forget(blocks, session_id, &(struct which){.subagent_id = ""});
 }
 
 void blocks_forget_all(struct blocks *blocks, const char *session_id)
 {
-    forget(blocks, session_id, NULL, NULL);
+    forget(blocks, session_id, &(struct which){0});
 }
 
 static void let_go(struct block *block, int64_t now_us, blocks_fn fn, void *data)

@@ -45,6 +45,9 @@ void blocks_feed(struct blocks *blocks, const char *session_id, struct masks *ma
 /* The Event came that replaces the block. What is held of it is wiped, here and below. */
 void blocks_forget(struct blocks *blocks, const char *session_id, const char *block_id);
 
+/* The tool call's Event came: the block in which its input streamed. */
+void blocks_forget_tool(struct blocks *blocks, const char *session_id, const char *tool_use_id);
+
 /* A Turn of the main thread ended: its Subagents' blocks stay, for these may run on. */
 void blocks_forget_main(struct blocks *blocks, const char *session_id);
 

@@ -70,6 +70,8 @@ static void end_block(struct redactor *redactor, const char *session_id,
 
     if (block_id[0] != '\0')
         blocks_forget(redactor->blocks, session_id, block_id);
+    if (event->kind_case == KIND(TOOL_CALL) && event->tool_call->tool_use_id[0] != '\0')
+        blocks_forget_tool(redactor->blocks, session_id, event->tool_call->tool_use_id);
 }
 
 static void put_events(struct kndl_call *call, const V1(PutRequest) *req, struct masks *masks)

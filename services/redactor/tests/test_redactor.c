@@ -152,6 +152,48 @@ static void ev_05_the_end_of_a_turn_leaves_its_subagents_blocks(void **state)
                         "one begins ********************* and goes on");
 }
 
+/* A Subagent's tool call: its input streams, then its Event comes. */
+static void put_tool_call(struct copy *copy, char *tool_use_id)
+{
+    V1(PutRequest) streams = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    V1(PutRequest) comes = KNDL__REDACTOR__V1__PUT_REQUEST__INIT;
+    Kndl__Event__V1__Delta delta = KNDL__EVENT__V1__DELTA__INIT;
+    Kndl__Event__V1__Event event = KNDL__EVENT__V1__EVENT__INIT;
+    Kndl__Event__V1__ToolCall tool_call = KNDL__EVENT__V1__TOOL_CALL__INIT;
+
+    delta.subagent_id = (char *)"child";
+    delta.block_id = tool_use_id;
+    delta.tool_use_id = tool_use_id;
+    delta.text = (char *)"{}";
+    streams.n_deltas = 1;
+    streams.deltas = (Kndl__Event__V1__Delta *[]){&delta};
+    put(copy, "r1", &streams);
+
+    tool_call.tool_use_id = tool_use_id;
+    event.kind_case = KNDL__EVENT__V1__EVENT__KIND_TOOL_CALL;
+    event.tool_call = &tool_call;
+    comes.n_events = 1;
+    comes.events = (Kndl__Event__V1__Event *[]){&event};
+    put(copy, "r1", &comes);
+}
+
+/* Else a Session would soon have as many open as it may. */
+static void ev_05_a_tool_call_that_has_its_event_streams_no_more(void **state)
+{
+    struct fixture *f = *state;
+
+    open_as(&f->copy, "r1");
+    for (int i = 0; i < BLOCKS_PER_SESSION_MAX; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "toolu_%d", i);
+        put_tool_call(&f->copy, id);
+    }
+    kndl_buf_clear(&f->bus.shown);
+    put_delta(&f->copy, 0, "still shown");
+    assert_string_equal(kndl_buf_text(&f->bus.shown), "still shown");
+}
+
 struct feeder {
     struct blocks *blocks;
     struct masks *masks;
@@ -384,6 +426,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(an_event_is_masked_stored_and_then_answered),
         cmocka_unit_test(a_value_cut_by_pieces_never_shows),
+        TEST(ev_05_a_tool_call_that_has_its_event_streams_no_more),
         TEST(what_is_held_leaves_within_its_time),
         TEST(the_task_is_woken_only_for_what_leaves_before_it_runs_again),
         cmocka_unit_test(a_value_cut_by_the_death_of_a_copy_never_shows),
