@@ -56,10 +56,15 @@ async function readTranscript(page) {
   return log(page).evaluate(async (scroller) => {
     const items = new Map();
     const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    for (let top = 0; ; top += scroller.clientHeight / 2) {
+    // By hand, or an Event that comes meanwhile takes the page to the end.
+    const scrollTo = async (top) => {
       scroller.dispatchEvent(new WheelEvent('wheel', { bubbles: true, deltaY: -1 }));
       scroller.scrollTop = top;
       await frames();
+      return Math.abs(scroller.scrollTop - Math.min(top, scroller.scrollHeight - scroller.clientHeight)) <= 1;
+    };
+    for (let top = 0; ; top += scroller.clientHeight / 2) {
+      for (let tries = 0; tries < 20 && !(await scrollTo(top)); tries++);
       for (const item of scroller.firstElementChild.children)
         items.set(item.offsetTop || parseInt(item.style.top, 10) || 0, item.innerText.trim());
       if (top + scroller.clientHeight >= scroller.scrollHeight) break;
