@@ -30,9 +30,11 @@ CLEAN_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 # Takes a slot and keeps it: prints its number.
 claim_slot() {
-  local first slot owner n
+  local first slot owner n lock
   mkdir -p "$SLOT_CLAIMS"
   chmod 711 "$SLOT_CLAIMS"
+  exec {lock}>"$SLOT_CLAIMS/lock" # two would take over the same dead claim
+  flock "$lock"
   if [ -r "$DEV_DIR/slot" ]; then
     read -r first <"$DEV_DIR/slot"
     first=$((first % SLOT_COUNT))
@@ -51,6 +53,7 @@ claim_slot() {
       ln -sT "$DEV_DIR" "$SLOT_CLAIMS/$slot.claim" 2>/dev/null && break
     fi
   done
+  exec {lock}>&-
   [ "$n" -lt "$SLOT_COUNT" ] || fail "all $SLOT_COUNT slots below $SLOT_CLAIMS are taken"
   [ "$slot" = "$(cat "$DEV_DIR/slot" 2>/dev/null)" ] && return
   # In one step: another ./dev may read it now.

@@ -197,10 +197,16 @@ export class Kndl {
   async down() {
     const down = await this.dev(['down'], { timeoutMs: UP_MS });
     if (down.code !== 0) throw new Error(`./dev down failed:\n${down.stdout}\n${down.stderr}`);
-    // Its slot is another test's now.
-    if (this.facts) fs.rmSync(`/run/kndl-dev/${this.facts.slot}.claim`, { force: true });
+    this.leaveSlot();
     const mounts = fs.readFileSync('/proc/self/mountinfo', 'utf8');
     if (mounts.includes(` ${this.disk} `)) execFileSync('/usr/bin/umount', [this.disk]);
+  }
+
+  // Its slot is another test's now; it may be already, if this is the second time.
+  leaveSlot() {
+    const claim = `/run/kndl-dev/${fs.readFileSync(path.join(this.dir, 'slot'), 'utf8').trim()}.claim`;
+
+    if (fs.lstatSync(claim, { throwIfNoEntry: false }) && fs.readlinkSync(claim) === this.dir) fs.rmSync(claim);
   }
 
   async dev(args, { env = {}, input, timeoutMs = CLI_MS } = {}) {
