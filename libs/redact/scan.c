@@ -165,7 +165,7 @@ static inline int which_sign(uint8_t byte, int is_decoded)
 }
 
 /* Looks at a pause again up to where the reading is: has that come to the same place? */
-static int is_in_pause(const struct scan *scan, enum lane lane, const struct reading *reading,
+static int is_in_pause(struct scan *scan, enum lane lane, const struct reading *reading,
                        struct pause *pause)
 {
     while (pause->at < reading->at) {
@@ -173,6 +173,7 @@ static int is_in_pause(const struct scan *scan, enum lane lane, const struct rea
         enum escape_state skip = pause->skip;
         enum escape_class waited;
         size_t at = pause->at;
+        scan->units++;
         if (!lane_read(lane, scan->text, scan->size, &at, &unit))
             return 0;
         for (size_t i = 0; i < unit.size; i++) {
@@ -228,6 +229,7 @@ static int read_on_in_lane(struct scan *scan, struct reading *reading, enum lane
         }
         size_t before = reading->at;
         size_t since = reading->since;
+        scan->units++;
         if (!lane_read_same(lane, scan->text, scan->size, &reading->at, &unit) &&
             !lane_read(lane, scan->text, scan->size, &reading->at, &unit)) {
             keep_open(scan, reading);

@@ -48,6 +48,7 @@ struct scan {
     int found;     /* something is masked; until then mask[] holds nothing */
     size_t run;    /* masked without a gap: from here ... */
     size_t masked; /* ... to here */
+    size_t units;  /* that lanes have read: what hostile text must not make more than linear */
     struct pause pauses[LANE_COUNT]; /* of each lane, the last one */
 };
 
