@@ -87,8 +87,14 @@ test('AC-05: an App taken off the Repo, or a Repo deleted, takes its Sessions to
 
 test('GI-06: a Runner never clones with its host\'s credentials while there is an App', async () => {
   // A clone token is refused, of a Repo for which none is kept; access to it is still believed.
-  await kndl.github.faults([{ path: 'access_tokens', method: 'POST', status: 422, body: { message: 'no' } }]);
-  const other = lines(await kndl.ok('new', 'demo/notes', '--json'))[0].id;
+  const refused = [{ path: 'access_tokens', method: 'POST', status: 422, body: { message: 'no' } }];
+  const other = await until('a Session is made', async () => {
+    await kndl.github.faults([]);
+    if (!/demo\/notes/.test((await kndl.cli(['repos'])).stdout)) return null;
+    await kndl.github.faults(refused); // the Hub's own token, by which it knows of access, may end just then
+    const made = await kndl.cli(['new', 'demo/notes', '--json']);
+    return made.code === 0 && lines(made.stdout)[0].id;
+  });
   const failed = await until('the start failed', async () => {
     const [{ session }] = await kndl.json('show', other);
     return session.state === 'STATE_FAILED' ? session : null;
