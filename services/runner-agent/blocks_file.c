@@ -11,6 +11,7 @@
 #include "kndl/buf.h"
 #include "kndl/mem.h"
 #include "kndl/token.h"
+#include "write_at.h"
 
 #define RV1(name) Kndl__Runner__V1__##name
 
@@ -41,18 +42,7 @@ struct write_job {
 
 static int put(int fd, struct kndl_slice bytes)
 {
-    size_t at = 0;
-
-    while (at < bytes.size) {
-        ssize_t wrote = pwrite(fd, bytes.data + at, bytes.size - at, (off_t)at);
-
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return -1;
-        at += (size_t)wrote;
-    }
-    return ftruncate(fd, (off_t)bytes.size);
+    return write_at(fd, bytes, 0) < 0 ? -1 : ftruncate(fd, (off_t)bytes.size);
 }
 
 /* In place: a new file for each would be written out at once by some file systems. */

@@ -12,7 +12,7 @@ enum { DELTA_ID_SIZE = 33 };
 struct block {
     bool is_open;
     bool is_over;   /* until delta_settle() */
-    bool is_broken; /* an earlier process had a piece that is not here: what follows is left out */
+    bool is_broken; /* a piece is not here: what follows is left out */
     uint64_t order; /* rising: the oldest has the lowest */
     char id[DELTA_ID_SIZE];
     char *turn_id;

@@ -84,7 +84,7 @@ static EV1(Event) * make_event(const struct block *block, struct kndl_arena *are
     EV1(Event) * event;
 
     /* A tool call without its beginning is none that a row could name: it may have been made. */
-    if (is_lost ? block->kind == CLAUDE_TOOL : block->full_bytes == 0)
+    if (block->full_bytes == 0 || (is_lost && block->kind == CLAUDE_TOOL))
         return NULL;
     event = kndl_arena_alloc(arena, sizeof *event);
     kndl__event__v1__event__init(event);

@@ -217,7 +217,6 @@ static void settle_asked(struct session *session)
 static void all_spooled(void *data, const struct kndl_error *err)
 {
     struct session *session = data;
-
     bool has_all = session->unspooled == KNDL_OK;
 
     (void)err;

@@ -54,10 +54,12 @@ static void stamp(struct session *session, Kndl__Event__V1__Event *const *events
 static void spooled(void *data, const struct kndl_error *err)
 {
     struct session *session = data;
+    /* An end that reads a transcript onto a full disk says it once. */
+    bool was_said = session->phase == SESSION_STOPPING && session->unspooled != KNDL_OK;
 
     if (!session_leave(session))
         return;
-    if (err->code != KNDL_OK && session->end.gives_up_ms == 0 && session->unspooled == KNDL_OK)
+    if (err->code != KNDL_OK && !was_said)
         kndl_log(KNDL_ERROR, "an Event could not be spooled", KNDL_STR("session", session->id),
                  KNDL_STR("why", err->message));
     if (err->code != KNDL_OK)

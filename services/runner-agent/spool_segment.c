@@ -9,6 +9,7 @@
 
 #include "kndl/mem.h"
 #include "spool_marks.h"
+#include "write_at.h"
 
 enum { RECORD_BYTES_MAX = 8 * 1024 * 1024 };
 
@@ -178,18 +179,7 @@ int spool_segment_scan(const char *directory, struct spool_segment *segment, spo
 
 static int put(int fd, off_t at, struct kndl_slice bytes)
 {
-    size_t done = 0;
-
-    while (done < bytes.size) {
-        ssize_t wrote = pwrite(fd, bytes.data + done, bytes.size - done, at + (off_t)done);
-
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return -1;
-        done += (size_t)wrote;
-    }
-    return fdatasync(fd);
+    return write_at(fd, bytes, at) < 0 ? -1 : fdatasync(fd);
 }
 
 static int sync_folder(const char *directory)
