@@ -384,15 +384,21 @@ const struct verb verb_vars = {
         "kndl vars shared remove NAME takes it from each Repo that has it\n\n"
         "  kndl vars demo/hello set API_KEY --sensitive < key.txt\n"
         "  kndl vars demo/hello import --sensitive < .env\n\n"
-        "A change applies to each Session at its next start or wake; kndl show says which. A "
-        "Repo's own\nwins over a Shared one of the same name. A value has at most 16 KiB, a Repo "
-        "at "
-        "most 50 of its own\nand 64 KiB of them.\n\n"
-        "A Sensitive value has at least 4 characters, and is masked wherever a Session shows it as "
-        "it is,\nalso JSON- or URL-encoded or wrapped by a terminal. Not found: one that was "
-        "transformed (base64, a\nhash, cut in pieces), nor what Claude Code's own screen wraps "
-        "with indentation. What a script\nwrites to disk stays there, and up to seven characters "
-        "of a value's beginning may show while it is\ntyped slowly.\n",
+        "A change applies to each Session at its next start or wake; kndl show says "
+        "which. A Repo's own\n"
+        "wins over a Shared one of the same name. A value has at most 16 KiB, a Repo at "
+        "most 50 of its own\n"
+        "and 64 KiB of them.\n"
+        "\n"
+        "A Sensitive value has at least 4 characters, and is masked wherever a Session "
+        "shows it as it is,\n"
+        "also JSON- or URL-encoded or wrapped by a terminal. Not found: one that was "
+        "transformed (base64,\n"
+        "a hash, cut in pieces), nor what Claude Code's own screen wraps with "
+        "indentation. What a script\n"
+        "writes to disk stays there, and up to seven characters of a value's beginning "
+        "may show while it\n"
+        "is typed slowly.\n",
     .options = options,
     .least = 1,
     .most = 4,

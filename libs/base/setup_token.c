@@ -41,8 +41,8 @@ int kndl_setup_token_read(const char *text, struct kndl_slice *ret_token, struct
         return kndl_fail(
             err, KNDL_INVALID_ARGUMENT,
             "this is an API key (sk-ant-api…), which kndl does not take: Sessions run on your "
-            "Claude subscription; run \"claude "
-            "setup-token\" and give what it prints (sk-ant-oat…)");
+            "Claude subscription; run \"claude setup-token\" and give what it prints "
+            "(sk-ant-oat…)");
     if (!starts_with(token, "sk-ant-oat"))
         return kndl_fail(err, KNDL_INVALID_ARGUMENT,
                          "this is no setup token; run \"claude setup-token\" and give what it "
